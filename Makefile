@@ -1,0 +1,44 @@
+# Two commands do everything on a fresh machine with Python 3.11+ and make:
+#   make demo    its own environment, install, the demo end to end
+#   make test    the whole test suite
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+DATA   ?= $(SPECTRAGRAM_DATA)
+
+.PHONY: demo test check format bench clean
+
+demo: $(VENV)/.installed
+	$(BIN)/spectragram demo
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -m benchmarks
+
+# The stamps make both idempotent: nothing is reinstalled until pyproject.toml changes.
+$(VENV)/bin/python:
+	$(PYTHON) -c "import sys; sys.exit('spectragram needs Python 3.11 or newer, this is %s' % sys.version.split()[0] if sys.version_info < (3, 11) else 0)"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,check]"
+	@touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,86 @@
+"""Sequences of symbols as one flat integer array: what every learner reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError
+
+__all__ = ["Corpus"]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Many sequences over one vocabulary, four bytes a token.
+
+    Attributes
+    ----------
+    tokens : int32 array, shape (n_tokens,)
+        All sequences one after the other.
+    offsets : int64 array, shape (n_sequences + 1,)
+        Sequence i is ``tokens[offsets[i]:offsets[i + 1]]``; empty sequences are allowed.
+    vocabulary : Vocabulary
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+    vocabulary: Vocabulary
+
+    @classmethod
+    def from_sequences(
+        cls, sequences: Iterable[Sequence[str]], vocabulary: Vocabulary | None = None
+    ) -> Self:
+        """Encode sequences of strings; without a vocabulary every symbol seen gets an id, in sorted order."""
+        listed = [list(sequence) for sequence in sequences]
+        if vocabulary is None:
+            counts: dict[str, int] = {}
+            for sequence in listed:
+                for symbol in sequence:
+                    if not isinstance(symbol, str):
+                        raise InputError(
+                            f"a symbol of type {type(symbol).__name__} ({symbol!r})",
+                            remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
+                        )
+                    counts[symbol] = counts.get(symbol, 0) + 1
+            symbols = sorted(counts)
+            vocabulary = Vocabulary(symbols, np.array([counts[s] for s in symbols], np.int64))
+        tokens = vocabulary.encode(symbol for sequence in listed for symbol in sequence)
+        offsets = np.concatenate([[0], np.cumsum([len(sequence) for sequence in listed])]).astype(np.int64)
+        return cls(tokens, offsets, vocabulary)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        i %= len(self)
+        return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def n_tokens(self) -> int:
+        """Number of symbols in all sequences together."""
+        return len(self.tokens)
+
+    def decode(self, i: int) -> list[str]:
+        """Sequence i as strings."""
+        return self.vocabulary.decode(self[i])
+
+    def slice(self, start: int, stop: int) -> Self:
+        """Sequences ``start`` to ``stop`` as a corpus of their own (a view, nothing is copied but offsets)."""
+        offsets = self.offsets[start : stop + 1]
+        return type(self)(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0], self.vocabulary)
+
+    def shards(self, n: int) -> list[Self]:
+        """At most ``n`` consecutive parts of about the same number of tokens, in order."""
+        targets = np.linspace(0, self.n_tokens, n + 1)[1:-1]
+        cuts = np.unique(np.concatenate([[0], np.searchsorted(self.offsets, targets), [len(self)]]))
+        return [self.slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]

@@ -1,0 +1,118 @@
+"""Words <-> integers, with counts and cut-offs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.errors import InputError
+
+__all__ = ["UNKNOWN", "Vocabulary"]
+
+UNKNOWN = "<unk>"
+"""The word that stands for all words outside the vocabulary, as in Liang's tool and WikiText."""
+
+
+class Vocabulary:
+    """An ordered set of words with their training counts.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Distinct; a word's id is its place.
+    counts : array of int64, shape (n_words,), optional
+        How often each word was seen in training.
+    unknown : str or None
+        Which of ``words`` stands for words outside the vocabulary; None refuses them.
+    """
+
+    def __init__(
+        self, words: Sequence[str], counts: np.ndarray | None = None, unknown: str | None = None
+    ) -> None:
+        self.words: tuple[str, ...] = tuple(words)
+        self.index: dict[str, int] = {word: i for i, word in enumerate(self.words)}
+        if len(self.index) != len(self.words):
+            twice = next(word for word, n in Counter(self.words).items() if n > 1)
+            raise InputError(f"the vocabulary holds {twice!r} twice", remedy="give each word once")
+        self.counts = np.zeros(len(self.words), np.int64) if counts is None else np.asarray(counts, np.int64)
+        if self.counts.shape != (len(self.words),):
+            raise InputError(f"{len(self.words)} words but {self.counts.shape} counts")
+        if unknown is not None and unknown not in self.index:
+            raise InputError(f"the unknown word {unknown!r} is not in the vocabulary")
+        self.unknown = unknown
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+        unknown: str | None = UNKNOWN,
+    ) -> Self:
+        """Keep words seen at least ``min_count`` times, at most ``max_size`` of them, most frequent first.
+
+        Ties are broken by the word itself, so the order of counting never shows. The mass of dropped words goes
+        to ``unknown`` (which does not count towards ``max_size``); it is added only when something was dropped
+        or when the text holds it already.
+        """
+        kept = sorted(
+            ((word, n) for word, n in counts.items() if n >= min_count and word != unknown),
+            key=lambda item: (-item[1], item[0]),
+        )
+        if max_size is not None:
+            kept = kept[:max_size]
+        total = sum(counts.values())
+        words = [word for word, _ in kept]
+        numbers = [n for _, n in kept]
+        missing = total - sum(numbers)
+        if unknown is not None and (missing > 0 or unknown in counts):
+            words.append(unknown)
+            numbers.append(missing)
+            return cls(words, np.array(numbers, np.int64), unknown)
+        return cls(words, np.array(numbers, np.int64), None)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Vocabulary)
+            and self.words == other.words
+            and self.unknown == other.unknown
+            and bool(np.array_equal(self.counts, other.counts))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self)} words, {int(self.counts.sum())} tokens, unknown={self.unknown!r})"
+
+    @property
+    def unknown_id(self) -> int:
+        """Id of the unknown word, or -1 where there is none."""
+        return -1 if self.unknown is None else self.index[self.unknown]
+
+    def encode(self, words: Iterable[str]) -> np.ndarray:
+        """Ids of ``words``, int32; words outside the vocabulary get ``unknown_id`` (-1 where there is none)."""
+        index, unknown = self.index, self.unknown_id
+        return np.fromiter((index.get(word, unknown) for word in words), np.int32)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        """Words of ``ids``; the inverse of :meth:`encode` on known words."""
+        return [self.words[i] for i in ids]
+
+    def to_state(self) -> dict[str, Any]:
+        """A JSON-ready form, for model files."""
+        return {"words": list(self.words), "counts": self.counts.tolist(), "unknown": self.unknown}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
+        return cls(state["words"], np.asarray(state["counts"], np.int64), state["unknown"])
