@@ -1,0 +1,33 @@
+"""Latent-variable models of language learned from moments: one pass of counting, one decomposition, a model.
+
+    import spectragram as sg
+
+    model = sg.Automaton().fit([["a", "b"], ["a", "b", "b"]])
+    model.save("model.sgm")
+    sg.load("model.sgm").log_prob([["a", "b"]])
+
+Importing this package runs nothing and loads nothing heavy: estimators are imported when first named.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from spectragram._version import __version__
+from spectragram.kinds import KINDS, load
+
+
+_ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values() if kind.is_built()}
+
+__all__ = ["KINDS", "__version__", "load", *_ESTIMATORS]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ESTIMATORS:
+        return getattr(import_module(_ESTIMATORS[name]), name)
+    raise AttributeError(f"module 'spectragram' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

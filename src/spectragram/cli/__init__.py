@@ -1,0 +1,47 @@
+"""The command line: parse arguments, call, print. ``main`` is the console script ``spectragram``."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+from spectragram.errors import SpectragramError
+
+__all__ = ["main"]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status: 0 fine, 1 our defect, 2 the user's, 130 interrupted."""
+    from spectragram.cli.app import app
+
+    try:
+        app(args=argv, prog_name="spectragram")
+    except SpectragramError as trouble:
+        return _complain(str(trouble))
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, less) went away: that is its right. Keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as trouble:
+        if trouble.errno != errno.ENOSPC:
+            raise
+        return _complain("standard output cannot be written: no space left on the device; free some and repeat")
+    except MemoryError:
+        return _complain("out of memory; use fewer states, a smaller vocabulary, or --jobs 1")
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+    return 0
+
+
+def _complain(message: str) -> int:
+    print("error: " + " ".join(message.split("\n")), file=sys.stderr)
+    return 2
+
+
+def run() -> None:
+    """Entry point of the console script."""
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""The verbs. ``train`` and ``demo`` name a kind; the others find it in the model file.
+
+Each kind has a module ``spectragram.cli.<kind>`` with a function per verb; their signatures are the options.
+Those modules import the estimators inside the functions, so that help and errors answer at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from spectragram._version import __version__
+from spectragram.cli.console import note
+from spectragram.errors import InputError, ModelFileError
+from spectragram.kinds import KINDS, kind_named
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Latent-variable models of language, learned from moments: one pass of counting, one decomposition.",
+)
+train_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(train_app, name="train", help="Train a model: spectragram train KIND DATA --out MODEL")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"spectragram {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def commands(kind: str) -> ModuleType:
+    """The module with the verbs of a kind."""
+    return import_module(f"spectragram.cli.{kind_named(kind).name}")
+
+
+def _register_train() -> None:
+    for kind in KINDS.values():
+        if find_spec(f"spectragram.cli.{kind.name}") is not None:
+            train_app.command(kind.name, help=f"Learn {kind.task}.")(commands(kind.name).train)
+
+
+def _verb_of_model(verb: str, summary: str) -> None:
+    """A verb whose options depend on the kind of the model it is given."""
+
+    def run(context: typer.Context) -> None:
+        args = list(context.args)
+        if not args or args == ["--help"]:
+            print(f"Usage: spectragram {verb} MODEL ...\n\n  {summary}\n")
+            print(f"  The options depend on the kind of MODEL: spectragram {verb} MODEL --help")
+            raise typer.Exit(0 if args else 2)
+        function = _function_for(verb, args)
+        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+        alone.command()(function)
+        alone(args=args, prog_name=f"spectragram {verb}")
+
+    settings = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+    app.command(verb, help=summary, context_settings=settings)(run)
+
+
+def _function_for(verb: str, args: list[str]) -> Callable[..., None]:
+    from spectragram import storage
+
+    # MODEL comes first, but an option may stand before it: take the first argument that is a model file.
+    trouble: ModelFileError | None = None
+    for arg in args:
+        if arg.startswith("-"):
+            continue
+        try:
+            module = commands(storage.read_header(arg).kind)
+        except ModelFileError as error:
+            trouble = trouble or error
+            continue
+        if not hasattr(module, verb):
+            raise InputError(f"models of this kind have no '{verb}'", path=arg)
+        return getattr(module, verb)
+    raise trouble or InputError(f"no MODEL given to '{verb}'", remedy=f"see: spectragram {verb} --help")
+
+
+@app.command()
+def demo(
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=f"One of {', '.join(KINDS)}.")] = None,
+) -> None:
+    """Train, use and score models on the embedded corpora."""
+    if kind is not None:
+        commands(kind).demo()
+        return
+    for name, known in KINDS.items():
+        note(f"\n== {name}: {known.task}" + ("" if known.is_built() else " (not built in this version)"))
+        if known.is_built():
+            commands(name).demo()
+
+
+_register_train()
+_verb_of_model("predict", "Apply a model to INPUT: exactly one record out per record in.")
+_verb_of_model("evaluate", "Score a model against GOLD; --json prints one object.")
+_verb_of_model("inspect", "Show what a model learned; --html FILE adds pictures.")
+_verb_of_model("export", "Write a model in another FORMAT.")
+
+
+def command() -> Any:
+    """The whole command tree, for tests and documentation."""
+    return typer.main.get_command(app)

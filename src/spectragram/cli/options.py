@@ -1,0 +1,25 @@
+"""Options that mean the same for every kind, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="Training data, plain or .gz; - is standard input.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'train' wrote.")]
+Input = Annotated[str, typer.Argument(metavar="[INPUT]", help="Input file, plain or .gz; - is standard input.")]
+Gold = Annotated[str, typer.Argument(metavar="GOLD", help="Data with the right answers.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
+OutText = Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")]
+States = Annotated[int | None, typer.Option("--states", min=1, help="Hidden states (per symbol, at most).")]
+Dev = Annotated[str | None, typer.Option("--dev", help="Held-out data for early stopping and choices.")]
+Seed = Annotated[int, typer.Option("--seed", help="Same data, same seed, same model.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processor cores to use; -1 means all.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+Fast = Annotated[bool, typer.Option("--fast", help="Preset: quickest to train and use.")]
+Best = Annotated[bool, typer.Option("--best", help="Preset: most accurate, slower.")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page with pictures.")]
+Format = Annotated[str, typer.Option("--format", "-f", help="What to write.")]

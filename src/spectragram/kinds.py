@@ -1,0 +1,70 @@
+"""The six kinds of model, by the name used on the command line and in model files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from spectragram.errors import InputError, ModelFileError
+
+if TYPE_CHECKING:
+    from spectragram.estimator import Estimator
+    from spectragram.files import Source
+
+__all__ = ["KINDS", "Kind", "kind_named", "load"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of model: where its estimator lives and what it is for, in a line."""
+
+    name: str
+    module: str
+    estimator: str
+    task: str
+
+    def is_built(self) -> bool:
+        """Whether this version of the library has it."""
+        return find_spec(self.module) is not None
+
+    def estimator_class(self) -> type[Estimator]:
+        """The estimator, imported now."""
+        return getattr(import_module(self.module), self.estimator)
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("automaton", "spectragram.automata", "Automaton", "probability distributions over strings"),
+        Kind("tagger", "spectragram.tagging", "Tagger", "labels for every token of a sequence"),
+        Kind("constituency", "spectragram.constituency", "ConstituencyParser", "phrase-structure trees"),
+        Kind("dependency", "spectragram.dependency", "DependencyParser", "heads and relations"),
+        Kind("clusters", "spectragram.clusters", "WordClusters", "word clusters and vectors from raw text"),
+        Kind("bigram", "spectragram.lm", "ClassBigram", "class language models and surprisal"),
+    )
+}
+
+
+def kind_named(name: str) -> Kind:
+    """Look a kind up; say what there is when it is unknown or not in this version."""
+    if name not in KINDS:
+        raise InputError(f"no model kind '{name}'", remedy=f"choose one of {', '.join(KINDS)}")
+    kind = KINDS[name]
+    if not kind.is_built():
+        built = ", ".join(k.name for k in KINDS.values() if k.is_built()) or "none yet"
+        raise InputError(f"kind '{name}' is not built in this version", remedy=f"available: {built}")
+    return kind
+
+
+def load(path: Source) -> Estimator:
+    """Load a trained model of any kind; the file knows which."""
+    from spectragram import storage
+
+    stored = storage.read(path)
+    try:
+        estimator = kind_named(stored.kind).estimator_class()
+    except InputError as trouble:
+        raise ModelFileError(trouble.problem, path=path, remedy=trouble.remedy) from None
+    return estimator._from_stored(stored, path)

@@ -1,0 +1,27 @@
+"""Shared fixtures: where the real corpora are, and a seeded generator."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of real corpora; tests that need it skip, visibly, where it is not set."""
+    folder = os.environ.get("SPECTRAGRAM_DATA")
+    if not folder:
+        pytest.skip("SPECTRAGRAM_DATA is not set: real corpora are not here")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"SPECTRAGRAM_DATA={folder} is not a folder")
+    return path
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A fresh generator with a fixed seed for every test."""
+    return np.random.default_rng(20120708)

@@ -1,0 +1,69 @@
+"""Who may import whom (see CONTRIBUTING.md), and what importing may load."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import spectragram
+
+ROOT = Path(spectragram.__file__).parent
+TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
+LEAVES = {"errors", "_version"}
+SHARED = {"engine", "metrics", "storage", "estimator", "progress", "files", "data", "spectral", "inference"}
+MAY_IMPORT: dict[str, set[str]] = {
+    "errors": set(),
+    "_version": set(),
+    "files": LEAVES,
+    "progress": LEAVES,
+    "data": LEAVES | {"files"},
+    "spectral": LEAVES,
+    "inference": LEAVES,
+    "metrics": LEAVES,
+    "engine": LEAVES | {"progress"},
+    "storage": LEAVES | {"files"},
+    "estimator": LEAVES | {"files", "storage"},
+    "kinds": LEAVES | {"files", "storage", "estimator"},
+    "synthetic": LEAVES | {"files", "data", "spectral", "inference"},
+} | {task: LEAVES | SHARED for task in TASKS}
+MAY_IMPORT["dependency"] = MAY_IMPORT["dependency"] | {"automata"}
+ON_TOP = {"plots", "cli", "reproduce", "__init__", "__main__"}
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> set[str]:
+    parts = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} uses a relative import"
+            assert node.module is not None
+            names = [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        parts |= {name.split(".")[1] for name in names if name.startswith("spectragram.")}
+    return {part for part in parts if (ROOT / part).exists() or (ROOT / f"{part}.py").exists()}
+
+
+def test_the_import_rule_holds() -> None:
+    broken = []
+    for path in sorted(ROOT.rglob("*.py")):
+        part = part_of(path)
+        if part in ON_TOP:
+            continue
+        assert part in MAY_IMPORT, f"{path} belongs to no known part: add it to the rule"
+        broken += [f"{path.relative_to(ROOT)} imports {b}" for b in imported_parts(path) - MAY_IMPORT[part] - {part}]
+    assert not broken, "\n".join(broken)
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import sys, spectragram, spectragram.cli.app; print(' '.join(sorted(sys.modules)))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"numpy", "scipy", "sklearn", "numba", "torch", "dask", "distributed", "matplotlib", "nltk", "rich"}
+    assert not heavy & set(loaded)
