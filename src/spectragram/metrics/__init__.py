@@ -1,0 +1,29 @@
+"""Scores, under the keys that ``spectragram evaluate --json`` prints: percent 0 to 100, information in nats."""
+
+from __future__ import annotations
+
+from spectragram.metrics.brackets import SentenceBrackets, bracket_scores, sentence_brackets
+from spectragram.metrics.clusters import clustering_scores, mutual_information, stream_mutual_information
+from spectragram.metrics.dependencies import PUNCTUATION_TAGS, attachment_scores
+from spectragram.metrics.language import next_symbol_error, pautomac_scores, perplexity, string_scores
+from spectragram.metrics.sequences import label_table, labelled_spans, span_scores, span_table, tagging_scores
+
+__all__ = [
+    "PUNCTUATION_TAGS",
+    "SentenceBrackets",
+    "attachment_scores",
+    "bracket_scores",
+    "clustering_scores",
+    "label_table",
+    "labelled_spans",
+    "mutual_information",
+    "next_symbol_error",
+    "pautomac_scores",
+    "perplexity",
+    "sentence_brackets",
+    "span_scores",
+    "span_table",
+    "stream_mutual_information",
+    "string_scores",
+    "tagging_scores",
+]
