@@ -1,17 +1,18 @@
 """Files in and out: one way to open text for reading, one way to replace a file.
 
-Reading understands plain and ``.gz`` files and ``-`` (standard input), streams, and turns every trouble of the
-operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line. Writing is
-atomic: the target is either the old file or the complete new one, whatever happens in between.
+Reading understands plain and gzipped files and ``-`` (standard input), streams, and turns every trouble of
+the operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line. Writing
+is atomic: the target is either the old file or the complete new one, whatever happens in between.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import os
+import secrets
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import IO, BinaryIO
 
 from spectragram.errors import InputError
 
-__all__ = ["atomic_write", "open_input", "output", "read_lines"]
+__all__ = ["atomic_write", "decode_utf8", "open_input", "output", "read_blocks", "read_lines"]
 
 Source = str | os.PathLike[str]
 """A path, or ``"-"`` for standard input (or output)."""
@@ -28,50 +29,80 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 28
 """A line longer than this (256 MB) is refused: it is a binary file or a corpus without newlines."""
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+GZIP_MAGIC = b"\x1f\x8b"
+
 
 @contextlib.contextmanager
 def open_input(source: Source) -> Iterator[BinaryIO]:
     """Open a plain or gzipped file, or standard input for ``"-"``, as bytes.
 
-    Gzip is recognised by its magic number, so a misnamed file still reads.
+    Gzip is recognised by its magic number, so a misnamed file, a pipe or standard input may be gzipped too.
     """
-    if str(source) == "-":
-        yield sys.stdin.buffer
-        return
-    path = Path(source)
-    try:
-        if path.is_dir():
-            raise InputError("is a directory", path=path, remedy="give a file")
-        with path.open("rb") as raw:
-            magic = raw.read(2) if raw.seekable() else b""
-            if magic:
-                raw.seek(0)
-            if magic == b"\x1f\x8b":
-                with gzip.open(raw) as unpacked:
-                    yield unpacked  # type: ignore[misc]
+    with contextlib.ExitStack() as stack:
+        if str(source) == "-":
+            raw = _peekable(sys.stdin.buffer)
+        else:
+            raw = stack.enter_context(_open_path(Path(source)))
+        try:
+            if raw.peek(2)[:2] == GZIP_MAGIC:
+                yield stack.enter_context(gzip.open(raw))  # type: ignore[misc]
             else:
                 yield raw
+        except (EOFError, zlib.error, gzip.BadGzipFile) as trouble:
+            raise InputError(
+                f"damaged gzip data ({trouble})", path=source, remedy="fetch or compress the file again"
+            ) from None
+
+
+def _open_path(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
     except FileNotFoundError:
-        raise InputError("no such file", path=path, remedy="check the path") from None
+        problem, remedy = "no such file", "check the path"
+    except IsADirectoryError:
+        problem, remedy = "is a directory", "give a file"
     except PermissionError:
-        raise InputError("may not be read", path=path, remedy="check its permissions") from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as trouble:
-        raise InputError(f"damaged gzip data ({trouble})", path=path, remedy="fetch the file again") from None
+        problem, remedy = "may not be read", "check its permissions"
+    except (OSError, ValueError) as trouble:  # ValueError: a NUL inside the path
+        problem, remedy = f"cannot be opened ({trouble})", "check the path"
+    raise InputError(problem, path=path, remedy=remedy)
 
 
-def read_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, bytes]]:
+def _peekable(stream: BinaryIO) -> io.BufferedReader:
+    return stream if hasattr(stream, "peek") else io.BufferedReader(stream)  # type: ignore[return-value, arg-type, type-var]
+
+
+def is_gzipped(source: Source) -> bool:
+    """Whether the file at ``source`` starts like a gzip file."""
+    with _open_path(Path(source)) as stream:
+        return stream.read(2) == GZIP_MAGIC
+
+
+def read_blocks(
+    source: Source, block_bytes: int = BLOCK_BYTES, start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, bytes]]:
     """Yield ``(number of the first line, block)``; every block ends at the end of a line.
 
-    Memory is one block, or the longest line if that is longer.
+    Memory is one block, or the longest line if that is longer. A byte-order mark at the beginning is dropped.
+    ``start`` and ``stop`` cut a range of bytes out of a plain file; lines are then numbered from ``start``.
     """
     with open_input(source) as stream:
-        rest = b""
+        if start:
+            stream.seek(start)
+        left = sys.maxsize if stop is None else stop - start
+        unfinished: list[bytes] = []
         line = 1
-        while piece := stream.read(block_bytes):
+        at_beginning = start == 0
+        while piece := _read(stream, min(block_bytes, left), source):
+            left -= len(piece)
+            if at_beginning:
+                piece = piece.removeprefix(BYTE_ORDER_MARK)
+                at_beginning = False
             cut = piece.rfind(b"\n") + 1
             if cut == 0:
-                rest += piece
-                if len(rest) > MAX_LINE_BYTES:
+                unfinished.append(piece)
+                if sum(map(len, unfinished)) > MAX_LINE_BYTES:
                     raise InputError(
                         f"a line of more than {MAX_LINE_BYTES} bytes",
                         path=source,
@@ -79,49 +110,56 @@ def read_blocks(source: Source, block_bytes: int = BLOCK_BYTES) -> Iterator[tupl
                         remedy="put one sequence on a line; is this a text file?",
                     )
                 continue
-            block = rest + piece[:cut]
-            rest = piece[cut:]
+            block = b"".join([*unfinished, piece[:cut]])
+            unfinished = [piece[cut:]]
             yield line, block
             line += block.count(b"\n")
-        if rest:
-            yield line, rest
+        if any(unfinished):
+            yield line, b"".join(unfinished)
+
+
+def _read(stream: BinaryIO, size: int, source: Source) -> bytes:
+    try:
+        return stream.read(size)
+    except gzip.BadGzipFile:
+        raise
+    except OSError as trouble:
+        raise InputError(
+            f"cannot be read ({trouble.strerror})", path=source, remedy="check the file"
+        ) from None
 
 
 def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
-    """Decode strictly; the error names the line and the byte that is not UTF-8."""
+    """Decode strictly; the error names the line and the byte that is not UTF-8, or the NUL."""
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as trouble:
-        line = first_line + block[: trouble.start].count(b"\n")
         raise InputError(
             f"byte 0x{block[trouble.start]:02x} is not UTF-8",
             path=source,
-            line=line,
+            line=first_line + block.count(b"\n", 0, trouble.start),
             remedy="convert the file, e.g. iconv -f latin1 -t utf-8",
         ) from None
-    nul = text.find("\0")
+    nul = block.find(b"\0")
     if nul >= 0:
         raise InputError(
             "a NUL byte",
             path=source,
-            line=first_line + text.count("\n", 0, nul),
+            line=first_line + block.count(b"\n", 0, nul),
             remedy="this looks like a binary or UTF-16 file; give UTF-8 text",
         )
     return text
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line without its end)`` from UTF-8 text; a byte-order mark is dropped.
+    """Yield ``(line number, line without its end)`` from UTF-8 text.
 
     Lines end at ``\\n`` or ``\\r\\n`` and nowhere else, so a stray form feed or U+2028 stays inside its line.
     """
     for first_line, block in read_blocks(source):
-        text = decode_utf8(block, source, first_line)
-        if first_line == 1:
-            text = text.removeprefix("\ufeff")
-        lines = text.split("\n")
-        if text.endswith("\n"):
-            lines.pop()
+        lines = decode_utf8(block, source, first_line).split("\n")
+        if not lines[-1]:
+            lines.pop()  # what follows the last line end is no line
         for number, line in enumerate(lines, first_line):
             yield number, line[:-1] if line.endswith("\r") else line
 
@@ -130,41 +168,48 @@ def read_lines(source: Source) -> Iterator[tuple[int, str]]:
 def atomic_write(path: Source, mode: str = "wb") -> Iterator[IO]:
     """Write a temporary file beside ``path`` and move it there when the block ends without an error.
 
-    A full disk or an interrupt leaves the old file, if any, and no debris.
+    A full disk or an interrupt leaves the old file, if any, and no debris. Links are followed, and what is
+    not a regular file (``/dev/null``, a named pipe) is written directly: there is nothing to keep or replace.
     """
-    target = Path(path)
+    target = Path(path).resolve()
     if target.is_dir():
-        raise InputError("is a directory", path=target, remedy="give a file name to write to")
+        raise InputError("is a directory", path=path, remedy="give a file name to write to")
+    in_place = target.exists() and not target.is_file()
+    written = target if in_place else target.with_name(f".spectragram-{secrets.token_hex(8)}.tmp")
+    stream = _create(written, mode if in_place else mode.replace("w", "x"), path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
-    except OSError as trouble:
-        raise InputError(
-            f"cannot be written ({trouble.strerror})", path=target, remedy="check the folder and its permissions"
-        ) from None
-    try:
-        encoding = None if "b" in mode else "utf-8"
-        with os.fdopen(handle, mode, encoding=encoding) as stream:
+        with stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
-    except OSError as trouble:
-        Path(name).unlink(missing_ok=True)
-        raise InputError(
-            f"could not be written ({trouble.strerror or trouble})",
-            path=target,
-            remedy="free some space or choose another place; the old file, if any, is untouched",
-        ) from None
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
+            if not in_place:
+                os.fsync(stream.fileno())
+        if not in_place:
+            if target.exists():
+                written.chmod(target.stat().st_mode & 0o777)
+            written.replace(target)
+    except BaseException as trouble:
+        if not in_place:
+            written.unlink(missing_ok=True)
+        # Errors of writing carry no file name; one that does comes from something else in the block.
+        if isinstance(trouble, OSError) and trouble.filename in (None, str(written)):
+            raise InputError(
+                f"could not be written ({trouble.strerror or trouble})",
+                path=path,
+                remedy="free some space or choose another place; the old file, if any, is untouched",
+            ) from None
         raise
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _create(path: Path, mode: str, asked: Source) -> IO:
+    binary = "b" in mode
+    try:
+        return path.open(mode, encoding=None if binary else "utf-8", newline=None if binary else "")
+    except OSError as trouble:
+        raise InputError(
+            f"cannot be written ({trouble.strerror})",
+            path=asked,
+            remedy="check the folder and its permissions",
+        ) from None
 
 
 @contextlib.contextmanager
