@@ -72,9 +72,7 @@ class MissingExtraError(SpectragramError, ImportError):
     def __init__(self, package: str, extra: str) -> None:
         self.package = package
         self.extra = extra
-        super().__init__(
-            f"this needs {package}, which is not installed: pip install 'spectragram[{extra}]'"
-        )
+        super().__init__(f"this needs {package}, which is not installed: pip install 'spectragram[{extra}]'")
 
     def __reduce__(self) -> tuple:
         return type(self), (self.package, self.extra)

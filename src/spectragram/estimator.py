@@ -39,7 +39,11 @@ class Estimator(BaseEstimator):
         """Write the trained model to one file (safetensors with a JSON header), atomically."""
         self._require_fitted()
         values, arrays = self._get_state()
-        header = {"params": self.get_params(deep=False), "state": values, "summary": getattr(self, "summary_", {})}
+        header = {
+            "params": self.get_params(deep=False),
+            "state": values,
+            "summary": getattr(self, "summary_", {}),
+        }
         storage.write(path, self.kind, header, arrays)
 
     @classmethod

@@ -1,8 +1,8 @@
 """Files in and out: one way to open text for reading, one way to replace a file.
 
 Reading understands plain and gzipped files and ``-`` (standard input), streams, and turns every trouble of
-the operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line. Writing
-is atomic: the target is either the old file or the complete new one, whatever happens in between.
+the operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line.
+Writing is atomic: the target is either the old file or the complete new one, whatever happens in between.
 """
 
 from __future__ import annotations
@@ -124,9 +124,7 @@ def _read(stream: BinaryIO, size: int, source: Source) -> bytes:
     except gzip.BadGzipFile:
         raise
     except OSError as trouble:
-        raise InputError(
-            f"cannot be read ({trouble.strerror})", path=source, remedy="check the file"
-        ) from None
+        raise InputError(f"cannot be read ({trouble.strerror})", path=source, remedy="check the file") from None
 
 
 def decode_utf8(block: bytes, source: Source, first_line: int) -> str:

@@ -1,9 +1,9 @@
 """Progress on a terminal, silence in a pipe.
 
-    with progress("EM", total=20, enabled=verbose) as advance:
-        for _ in range(20):
-            ...
-            advance(loss="12.3")
+with progress("EM", total=20, enabled=verbose) as advance:
+    for _ in range(20):
+        ...
+        advance(loss="12.3")
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ def progress(what: str, total: int | None = None, *, enabled: bool = True) -> It
         yield lambda n=1, **facts: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
 
     columns = (
         SpinnerColumn(),

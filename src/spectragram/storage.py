@@ -207,9 +207,7 @@ class _Reader:
             return {name: np.zeros(shape, dtype) for name, (dtype, shape, _, _) in spans.items()}
         with mmap.mmap(self.stream.fileno(), 0, access=mmap.ACCESS_READ) as view:
             return {
-                name: np.frombuffer(view[self.data_start + start : self.data_start + stop], dtype)
-                .reshape(shape)
-                .copy()
+                name: np.frombuffer(view[self.data_start + start : self.data_start + stop], dtype).reshape(shape).copy()
                 for name, (dtype, shape, start, stop) in spans.items()
             }
 

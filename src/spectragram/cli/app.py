@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
 
@@ -39,7 +40,8 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     pass
@@ -105,6 +107,19 @@ def demo(
         note(f"\n== {name}: {known.task}" + ("" if known.is_built() else " (not built in this version)"))
         if known.is_built():
             commands(name).demo()
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="e.g. balle-2014, stratos-2014.")],
+    data: Annotated[Path, typer.Option("--data", help="Folder that holds the corpora.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path("reproduction"),
+    quick: Annotated[bool, typer.Option("--quick", help="A subset that takes minutes.")] = False,
+) -> None:
+    """Print a paper's tables, theirs and ours side by side."""
+    from spectragram.reproduce import reproduce as run
+
+    print(run(paper, data, out, quick=quick).markdown())
 
 
 _register_train()

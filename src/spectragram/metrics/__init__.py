@@ -1,4 +1,4 @@
-"""Scores, under the keys that ``spectragram evaluate --json`` prints: percent 0 to 100, information in nats."""
+"""Scores, under the keys that ``spectragram evaluate --json`` prints: percentages, information in nats."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ def next_symbol_error(
 ) -> float:
     """Percentage of wrong predictions of the next symbol, the WER of Balle et al. 2014, section 5.
 
-    A string of length t makes t + 1 events: each symbol given the true prefix before it, and the end given all
-    of it. All events of all strings weigh the same.
+    A string of length t makes t + 1 events: each symbol given the true prefix before it, and the end given
+    all of it. All events of all strings weigh the same.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ def tagging_scores(
 
 
 def label_table(gold: Labels, predicted: Labels) -> dict[str, dict[str, float]]:
-    """For every label: precision, recall, F1 (percent) of tokens and support (gold tokens), frequent first."""
+    """For every label: precision, recall and F1 over tokens (percent), support; frequent labels first."""
     tokens = [pair for sentence in paired_tokens(gold, predicted, "labels") for pair in sentence]
     return _table(
         matched=Counter(a for a, b in tokens if a == b),
@@ -96,7 +96,7 @@ def span_scores(gold: Labels, predicted: Labels) -> dict[str, float]:
 
 
 def span_table(gold: Labels, predicted: Labels) -> dict[str, dict[str, float]]:
-    """For every type: precision, recall, F1 (percent) over spans and support (gold spans), frequent first."""
+    """For every type: precision, recall and F1 over spans (percent), support; frequent types first."""
     return _table(*_count_spans(gold, predicted))
 
 

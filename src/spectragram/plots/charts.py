@@ -1,0 +1,147 @@
+"""Line charts, bar charts and heat maps, for spectra, learning curves and comparisons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from spectragram.plots.svg import MUTED, PALETTE, Drawing, mix, text_width
+
+__all__ = ["bar_chart", "heat_map", "line_chart"]
+
+Points = Sequence[tuple[float, float]]
+
+
+def nice_ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers that cover [low, high], about ``about`` of them.
+
+    >>> nice_ticks(0, 1)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    if not high > low:
+        high = low + (abs(low) or 1.0) * 0.1
+    raw = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(s * power for s in (1, 2, 2.5, 5, 10) if s * power >= raw * 0.999)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(i * step, 10) for i in range(first, last + 1)]
+
+
+class _Axis:
+    """Maps values to pixels, linearly or by logarithm, and knows its ticks."""
+
+    def __init__(self, values: Sequence[float], start: float, stop: float, log: bool, pad: float = 0.04) -> None:
+        self.log = log
+        scaled = [self._scale(v) for v in values] or [0.0, 1.0]
+        low, high = min(scaled), max(scaled)
+        margin = (high - low) * pad or abs(high) * 0.1 or 0.5
+        self.low, self.high = low - margin, high + margin
+        self.start, self.stop = start, stop
+
+    def _scale(self, value: float) -> float:
+        return math.log10(value) if self.log else value
+
+    def __call__(self, value: float) -> float:
+        share = (self._scale(value) - self.low) / (self.high - self.low)
+        return self.start + share * (self.stop - self.start)
+
+    def ticks(self) -> list[float]:
+        if not self.log:
+            return nice_ticks(self.low, self.high)
+        powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+        steps = (1, 2, 5) if self.high - self.low < 3 else (1,)
+        ticks = [s * 10.0**p for p in powers for s in steps]
+        return [t for t in ticks if self.low <= math.log10(t) <= self.high]
+
+
+def _frame(drawing: Drawing, x: _Axis, y: _Axis, x_label: str, y_label: str) -> None:
+    for tick in y.ticks():
+        drawing.line(x.start, y(tick), x.stop, y(tick), stroke="#e4e7eb")
+        drawing.text(x.start - 6, y(tick) + 4, f"{tick:g}", size=11, anchor="end", fill=MUTED)
+    for tick in x.ticks():
+        drawing.line(x(tick), y.start, x(tick), y.start + 4, stroke=MUTED)
+        drawing.text(x(tick), y.start + 17, f"{tick:g}", size=11, anchor="middle", fill=MUTED)
+    drawing.line(x.start, y.start, x.stop, y.start, stroke=MUTED)
+    drawing.text((x.start + x.stop) / 2, y.start + 36, x_label, size=12, anchor="middle")
+    middle = (y.start + y.stop) / 2
+    drawing.text(16, middle, y_label, size=12, anchor="middle", transform=f"rotate(-90 16 {middle:.1f})")
+
+
+def line_chart(
+    series: Mapping[str, Points],
+    *,
+    x_label: str = "",
+    y_label: str = "",
+    title: str = "",
+    log_x: bool = False,
+    log_y: bool = False,
+    lines: bool = True,
+    width: float = 640,
+    height: float = 380,
+) -> Drawing:
+    """One line with markers per named series of (x, y) points; ``lines=False`` gives a labelled scatter plot."""
+    legend = max((text_width(name, 12) for name in series), default=0.0) + 34
+    drawing = Drawing(width, height, title)
+    points = [p for listed in series.values() for p in listed]
+    x = _Axis([p[0] for p in points], 66, width - legend - 14, log_x)
+    y = _Axis([p[1] for p in points], height - 50, 40 if title else 18, log_y)
+    drawing.text(66, 24, title, size=14, font_weight="bold")
+    _frame(drawing, x, y, x_label, y_label)
+    for i, (name, listed) in enumerate(series.items()):
+        colour = PALETTE[i % len(PALETTE)]
+        placed = [(x(a), y(b)) for a, b in listed]
+        if lines and len(placed) > 1:
+            drawing.polyline(placed, stroke=colour, stroke_width=2, stroke_linejoin="round")
+        for (px, py), (a, b) in zip(placed, listed, strict=True):
+            drawing.circle(px, py, 3.2 if lines else 5, fill=colour, tip=f"{name}: {a:g}, {b:g}")
+        row = y.stop + 8 + 19 * i
+        drawing.line(x.stop + 12, row, x.stop + 28, row, stroke=colour, stroke_width=3)
+        drawing.text(x.stop + 33, row + 4, name, size=12)
+    return drawing
+
+
+def bar_chart(values: Mapping[str, float], *, title: str = "", x_label: str = "", width: float = 560) -> Drawing:
+    """Horizontal bars, one a row, with the value at the end of each; negative values point left of zero."""
+    labels = max((text_width(name, 12) for name in values), default=0.0) + 18
+    top = 40.0 if title else 14.0
+    drawing = Drawing(width, top + 22 * len(values) + 34, title)
+    drawing.text(12, 24, title, size=14, font_weight="bold")
+    largest = max((abs(v) for v in values.values()), default=1.0) or 1.0
+    negative = any(v < 0 for v in values.values())
+    room = (width - labels - 70) / (2 if negative else 1)
+    zero = labels + (room if negative else 0)
+    for i, (name, value) in enumerate(values.items()):
+        row = top + 22 * i
+        length = room * abs(value) / largest
+        drawing.text(labels - 8, row + 15, name, anchor="end")
+        drawing.rect(zero if value >= 0 else zero - length, row + 3, length, 16, fill=PALETTE[value < 0], rx=2)
+        drawing.text(zero + max(length if value >= 0 else 0, 0) + 6, row + 15, f"{value:.4g}", size=11, fill=MUTED)
+    drawing.text(zero, top + 22 * len(values) + 20, x_label, size=11, fill=MUTED)
+    return drawing
+
+
+def heat_map(
+    values: Sequence[Sequence[float]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str = "",
+    cell: float = 26,
+) -> Drawing:
+    """A matrix as shaded cells (darkest for the largest value), with row and column names and tips."""
+    left = max((text_width(name, 11) for name in rows), default=0.0) + 18
+    top = max((text_width(name, 11) for name in columns), default=0.0) * 0.75 + (46 if title else 22)
+    right = max((text_width(name, 11) for name in columns[-3:]), default=0.0) * 0.75
+    drawing = Drawing(left + cell * len(columns) + right + 12, top + cell * len(rows) + 14, title)
+    drawing.text(12, 22, title, size=14, font_weight="bold")
+    largest = max((abs(v) for row in values for v in row), default=1.0) or 1.0
+    for j, name in enumerate(columns):
+        cx, cy = left + cell * (j + 0.5), top - 6
+        drawing.text(cx, cy, name, size=11, transform=f"rotate(-45 {cx:.1f} {cy:.1f})")
+    for i, (name, row) in enumerate(zip(rows, values, strict=True)):
+        drawing.text(left - 8, top + cell * (i + 0.5) + 4, name, size=11, anchor="end")
+        for j, value in enumerate(row):
+            colour = mix(abs(value) / largest, high=PALETTE[value < 0])
+            tip = f"{name}, {columns[j]}: {value:.4g}"
+            drawing.rect(left + cell * j, top + cell * i, cell - 1, cell - 1, fill=colour, tip=tip)
+    return drawing

@@ -1,0 +1,78 @@
+"""Collects the cells of a reproduction, remembers finished ones, writes Markdown, JSON and pictures."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from spectragram._version import __version__
+from spectragram.cli.console import format_value
+from spectragram.files import atomic_write
+from spectragram.plots.svg import Drawing
+
+__all__ = ["Report"]
+
+
+class Report:
+    """A document under construction.
+
+    Every expensive number goes through :meth:`cell`; its result is kept in ``<out>/<paper>[.quick].json`` as soon as it
+    is known, so an interrupted reproduction goes on where it stopped. Delete that file to start anew.
+    """
+
+    def __init__(self, paper: str, title: str, out: Path, *, quick: bool) -> None:
+        self.paper, self.title, self.out, self.quick = paper, title, out, quick
+        out.mkdir(parents=True, exist_ok=True)
+        self.stem = paper + (".quick" if quick else "")
+        self.store = out / f"{self.stem}.json"
+        known = json.loads(self.store.read_text(encoding="utf-8")) if self.store.exists() else {}
+        self.cells: dict[str, Any] = known.get("cells", {}) if known.get("library") == __version__ else {}
+        self.parts: list[str] = []
+
+    def cell(self, name: str, compute: Callable[[], Any]) -> Any:
+        """The value called ``name``: remembered, or computed now and remembered (JSON-able values only)."""
+        if name not in self.cells:
+            self.cells[name] = compute()
+            self._remember()
+        return self.cells[name]
+
+    def _remember(self) -> None:
+        with atomic_write(self.store, "w") as stream:
+            json.dump({"paper": self.paper, "library": __version__, "cells": self.cells}, stream, indent=1)
+
+    def section(self, heading: str, text: str = "") -> None:
+        """Start a section with a paragraph; say here how the corpus differs from the paper's."""
+        self.parts.append(f"## {heading}\n\n{text}".rstrip())
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """A table; mark the paper's own rows or columns as such in the header."""
+        lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+        lines += ["| " + " | ".join("" if v is None else format_value(v) for v in row) + " |" for row in rows]
+        self.parts.append("\n".join(lines))
+
+    def figure(self, name: str, drawing: Drawing, caption: str) -> None:
+        """A picture, saved beside the document."""
+        file = f"{self.stem}-{name}.svg"
+        drawing.save(self.out / file)
+        self.parts.append(f"![{caption}]({file})")
+
+    def markdown(self) -> str:
+        """The whole document."""
+        made = (
+            f"Made {datetime.date.today().isoformat()} by `spectragram reproduce {self.paper}"
+            f"{' --quick' if self.quick else ''} --data DIR`, spectragram {__version__}, "
+            f"Python {platform.python_version()}, {os.cpu_count()} cores."
+        )
+        return "\n\n".join([f"# {self.paper}: {self.title}", made, *self.parts]) + "\n"
+
+    def write(self) -> Path:
+        """Write the Markdown file and return its path."""
+        path = self.out / f"{self.stem}.md"
+        with atomic_write(path, "w") as stream:
+            stream.write(self.markdown())
+        return path
