@@ -22,8 +22,9 @@ from spectragram import errors, kinds, load, storage
 class ContractCase:
     """How to exercise one estimator in well under a second or two.
 
-    ``make`` builds an untrained estimator (small settings) from keyword overrides, ``fit`` trains it on a small fixed
-    corpus, ``outputs`` gives arrays that depend on everything learned, ``bad_fits`` are inputs that ``fit`` must refuse.
+    ``make`` builds an untrained estimator (small settings) from keyword overrides, ``fit`` trains it on a small
+    fixed corpus, ``outputs`` gives arrays that depend on everything learned, ``bad_fits`` are inputs that ``fit``
+    must refuse.
     """
 
     make: Callable[..., Any]

@@ -1,0 +1,122 @@
+"""The command line as a whole: help, exit codes, errors without tracebacks, interrupts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectragram import storage
+from spectragram._version import __version__
+from spectragram.cli import app, main
+from spectragram.errors import InputError
+from spectragram.kinds import KINDS
+
+
+def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for verb in ("train", "predict", "evaluate", "inspect", "export", "demo", "reproduce"):
+        assert verb in shown
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"spectragram {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "inspect", "export"])
+def test_verbs_of_a_model_explain_themselves(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([verb, "--help"]) == 0
+    assert f"spectragram {verb} MODEL" in capsys.readouterr().out
+    assert main([verb]) == 2
+
+
+def test_no_model_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = str(tmp_path / "missing")
+    assert main(["predict", missing]) == 2
+    assert capsys.readouterr().err == f"error: {missing}: no such model file; check the path\n"
+
+
+def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "text"
+    path.write_text("hello world, this is not a model")
+    assert main(["evaluate", str(path), "gold"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {path}: is no model file")
+    assert error.count("\n") == 1
+
+
+def test_a_model_of_an_unknown_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "model"
+    storage.write(path, "horoscope", {}, {"a": np.zeros(1)})
+    assert main(["predict", str(path)]) == 2
+    assert "no model kind 'horoscope'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "horoscope", "x"], "No such command"),
+        (["demo", "horoscope"], "choose one of automaton"),
+        (["reproduce", "nobody-1900", "--data", "."], "choose one of balle-2014"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_wrong_words_exit_with_two(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(app, "app", broken)
+    return main([])
+
+
+def test_exit_codes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert raising(InputError("two\nlines", path="f", line=3), monkeypatch) == 2
+    assert capsys.readouterr().err == "error: f:3: two lines\n"
+    assert raising(KeyboardInterrupt(), monkeypatch) == 130
+    assert raising(OSError(errno.ENOSPC, "full"), monkeypatch) == 2
+    assert raising(MemoryError(), monkeypatch) == 2
+    with pytest.raises(ZeroDivisionError):  # a defect of ours is not dressed up as the user's mistake
+        raising(ZeroDivisionError(), monkeypatch)
+
+
+def test_help_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    built = [kind.name for kind in KINDS.values() if kind.is_built()]
+    for name in built:
+        assert main(["train", name, "--help"]) == 0
+        shown = capsys.readouterr().out
+        assert "--out" in shown
+        assert "--seed" in shown
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
+    code = (
+        "import sys, time, spectragram.cli.app as app\n"
+        "def slow(*a, **k):\n    print('ready', flush=True); time.sleep(60)\n"
+        "app.app = slow\n"
+        "from spectragram.cli import run; run()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert error.strip() == "interrupted"
