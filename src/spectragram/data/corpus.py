@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 import numpy as np
@@ -32,10 +33,12 @@ class Corpus:
     vocabulary: Vocabulary
 
     @classmethod
-    def from_sequences(
-        cls, sequences: Iterable[Sequence[str]], vocabulary: Vocabulary | None = None
-    ) -> Self:
-        """Encode sequences of strings; without a vocabulary every symbol seen gets an id, in sorted order."""
+    def from_sequences(cls, sequences: Iterable[Sequence[str]], vocabulary: Vocabulary | None = None) -> Self:
+        """Encode sequences of strings.
+
+        Without a vocabulary every symbol seen gets an id, in sorted order; with one, symbols outside it get
+        the id of its unknown symbol, or -1 where it has none.
+        """
         listed = [list(sequence) for sequence in sequences]
         if vocabulary is None:
             counts: dict[str, int] = {}
@@ -83,4 +86,4 @@ class Corpus:
         """At most ``n`` consecutive parts of about the same number of tokens, in order."""
         targets = np.linspace(0, self.n_tokens, n + 1)[1:-1]
         cuts = np.unique(np.concatenate([[0], np.searchsorted(self.offsets, targets), [len(self)]]))
-        return [self.slice(int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [self.slice(int(a), int(b)) for a, b in pairwise(cuts)]

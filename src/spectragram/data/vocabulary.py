@@ -26,12 +26,10 @@ class Vocabulary:
     counts : array of int64, shape (n_words,), optional
         How often each word was seen in training.
     unknown : str or None
-        Which of ``words`` stands for words outside the vocabulary; None refuses them.
+        Which of ``words`` stands for words outside the vocabulary; where it is None they are encoded as -1.
     """
 
-    def __init__(
-        self, words: Sequence[str], counts: np.ndarray | None = None, unknown: str | None = None
-    ) -> None:
+    def __init__(self, words: Sequence[str], counts: np.ndarray | None = None, unknown: str | None = None) -> None:
         self.words: tuple[str, ...] = tuple(words)
         self.index: dict[str, int] = {word: i for i, word in enumerate(self.words)}
         if len(self.index) != len(self.words):
@@ -55,25 +53,24 @@ class Vocabulary:
     ) -> Self:
         """Keep words seen at least ``min_count`` times, at most ``max_size`` of them, most frequent first.
 
-        Ties are broken by the word itself, so the order of counting never shows. The mass of dropped words goes
-        to ``unknown`` (which does not count towards ``max_size``); it is added only when something was dropped
-        or when the text holds it already.
+        Ties are in the order of code points, so the order of counting never shows. The mass of dropped words
+        goes to ``unknown`` (which does not count towards ``max_size``); it is added, in the last place, only
+        when something was dropped or when the text holds it already.
         """
-        kept = sorted(
-            ((word, n) for word, n in counts.items() if n >= min_count and word != unknown),
-            key=lambda item: (-item[1], item[0]),
-        )
-        if max_size is not None:
-            kept = kept[:max_size]
-        total = sum(counts.values())
-        words = [word for word, _ in kept]
-        numbers = [n for _, n in kept]
-        missing = total - sum(numbers)
+        if min_count < 1 or (max_size is not None and max_size < 1):
+            raise InputError(
+                f"min_count={min_count} and max_size={max_size}", remedy="both are at least 1; max_size may be None"
+            )
+        candidates = sorted(word for word in counts if word != unknown)
+        numbers = np.array([counts[word] for word in candidates], np.int64)
+        order = np.argsort(-numbers, kind="stable")
+        order = order[numbers[order] >= min_count][:max_size]
+        words = [candidates[i] for i in order.tolist()]
+        numbers = numbers[order]
+        missing = sum(counts.values()) - int(numbers.sum())
         if unknown is not None and (missing > 0 or unknown in counts):
-            words.append(unknown)
-            numbers.append(missing)
-            return cls(words, np.array(numbers, np.int64), unknown)
-        return cls(words, np.array(numbers, np.int64), None)
+            return cls([*words, unknown], np.append(numbers, missing), unknown)
+        return cls(words, numbers, None)
 
     def __len__(self) -> int:
         return len(self.words)
