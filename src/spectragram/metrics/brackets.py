@@ -70,9 +70,7 @@ class SentenceBrackets(NamedTuple):
         return self.valid and self.matched == self.gold == self.predicted
 
 
-def bracket_scores(
-    gold: Iterable[BracketedTree], predicted: Iterable[BracketedTree | None]
-) -> dict[str, float]:
+def bracket_scores(gold: Iterable[BracketedTree], predicted: Iterable[BracketedTree | None]) -> dict[str, float]:
     """Precision, recall, F1 and the other fields of EVALB, in percent, over a whole test set.
 
     Parameters

@@ -26,9 +26,7 @@ def mutual_information(counts: ArrayLike) -> float:
     """
     table = np.asarray(counts, np.float64)
     if table.ndim != 2 or (table < 0).any() or not table.sum() > 0:
-        raise InputError(
-            f"counts of shape {table.shape}", remedy="give a matrix of non-negative counts, not all zero"
-        )
+        raise InputError(f"counts of shape {table.shape}", remedy="give a matrix of non-negative counts, not all zero")
     rows, columns = np.nonzero(table)
     return _mutual_information(rows, columns, table[rows, columns])
 

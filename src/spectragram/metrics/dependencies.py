@@ -47,9 +47,7 @@ def attachment_scores(
     right = _hits(gold_listed, predicted_heads, "heads")
     scored = {"uas": right}
     if gold_labels is not None and predicted_labels is not None:
-        labels = [
-            [a == b for a, b in pair] for pair in paired_tokens(gold_labels, predicted_labels, "labels")
-        ]
+        labels = _hits(gold_labels, predicted_labels, "labels")
         scored["las"] = [[a and b for a, b in pair] for pair in paired_tokens(right, labels, "labels")]
 
     scores = {name: _share(hits) for name, hits in scored.items()}

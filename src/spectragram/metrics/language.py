@@ -77,9 +77,7 @@ def string_scores(log_probs: ArrayLike, lengths: ArrayLike) -> dict[str, float]:
     """
     values, n_symbols = np.asarray(log_probs, np.float64), np.asarray(lengths, np.int64)
     if values.shape != n_symbols.shape:
-        raise InputError(
-            f"{values.size} log-probabilities for {n_symbols.size} strings", remedy="give one for each"
-        )
+        raise InputError(f"{values.size} log-probabilities for {n_symbols.size} strings", remedy="give one for each")
     return {
         "perplexity_symbol": perplexity(values, int(n_symbols.sum()) + n_symbols.size),
         "perplexity_string": perplexity(values),
@@ -112,9 +110,7 @@ def pautomac_scores(solution: ArrayLike, predicted: ArrayLike) -> dict[str, floa
     for name, values in (("solution", p), ("prediction", q)):
         if not np.isfinite(values).all():
             first = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(
-                f"{name} {first + 1} is {values[first]}", remedy="give probabilities, not logarithms"
-            )
+            raise InputError(f"{name} {first + 1} is {values[first]}", remedy="give probabilities, not logarithms")
     if (p < 0).any() or not p.any():
         raise InputError("a solution with negative or only zero values", remedy="give the true probabilities")
     return {

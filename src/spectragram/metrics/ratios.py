@@ -25,9 +25,7 @@ def f1(precision: float, recall: float) -> float:
     return 2.0 * precision * recall / total if total else 0.0
 
 
-def paired(
-    gold: Iterable[Gold], predicted: Iterable[Predicted], what: str
-) -> Iterator[tuple[Gold, Predicted]]:
+def paired(gold: Iterable[Gold], predicted: Iterable[Predicted], what: str) -> Iterator[tuple[Gold, Predicted]]:
     """Walk both together; a different number of items, or none at all, is an :class:`InputError`."""
     missing = object()
     n_pairs = 0

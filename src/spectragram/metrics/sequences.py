@@ -48,9 +48,7 @@ def tagging_scores(
     n_tokens = sum(map(len, hits))
     scores: dict[str, float] = {"accuracy": percent(sum(map(sum, hits)), n_tokens)}
     if words is not None and known is not None:
-        unknown = [
-            hit for pair in paired_tokens(hits, words, "words") for hit, word in pair if word not in known
-        ]
+        unknown = [hit for pair in paired_tokens(hits, words, "words") for hit, word in pair if word not in known]
         scores["unknown_accuracy"] = percent(sum(unknown), len(unknown))
         scores["unknown_tokens"] = len(unknown)
     if _are_spans({label for sentence in gold for label in sentence}):
