@@ -27,7 +27,8 @@ class Kind:
 
     def is_built(self) -> bool:
         """Whether this version of the library has it."""
-        return find_spec(self.module) is not None
+        spec = find_spec(self.module)
+        return spec is not None and spec.origin is not None
 
     def estimator_class(self) -> type[Estimator]:
         """The estimator, imported now."""
