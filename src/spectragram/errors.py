@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "InputError",
+    "LostShardError",
     "MissingExtraError",
     "ModelFileError",
     "NotFittedError",
@@ -52,6 +53,10 @@ def _rebuild_input_error(
 
 class ModelFileError(InputError):
     """A model file that is damaged, of another version, or not one of ours."""
+
+
+class LostShardError(InputError):
+    """Part of the work was lost again and again because the process or machine that did it died."""
 
 
 class RankError(SpectragramError, ValueError):
