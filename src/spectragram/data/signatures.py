@@ -1,0 +1,237 @@
+"""Classes of rare words by their looks: capitals, digits, dashes, suffix, script, place in the sentence.
+
+A word seen too rarely to have statistics of its own shares those of its class. Each scheme gives a word several
+classes, finest first, so that a class never seen in training backs off to a coarser one:
+
+    scheme     level          example: "Rehiring" in the middle of a sentence
+    english    signature      UNK-CAP-ing
+               no suffix      UNK-CAP
+               kind           CAPITAL
+               all            UNK
+    neutral    shape+suffix   Xxx|LATIN|ing, then |ng, then |g   (one level for each of ``suffix_lengths``)
+               shape          Xxx|LATIN
+               kind           CAPITAL
+               all            UNK
+
+The English scheme follows the unknown-word classes of the Berkeley parser (Petrov & Klein 2007). The neutral one
+knows no language: it uses Unicode's categories and script names only.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Container, Iterable, Sequence
+from functools import cache, lru_cache, partial
+from itertools import groupby
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError
+
+__all__ = ["SignatureClasses", "english_signature", "neutral_signature", "signatures"]
+
+SCHEMES = ("english", "neutral")
+EVERYTHING = "UNK"
+"""The class of all rare words, the last resort."""
+
+ENGLISH_SUFFIXES = (
+    *("able", "ment", "ness", "less"),
+    *("ing", "ion", "est", "ity", "ive", "ous", "ful", "ate", "ize", "ism", "ist"),
+    *("ed", "er", "ly", "al", "ic", "an", "or"),
+    "y",
+)
+"""Longest first; the plural -s has a rule of its own."""
+SHAPE_MARKS = frozenset("-.,'/&%$:@#_")
+"""Marks that shapes keep as they are; all others become ``*``."""
+MAX_SHAPE = 8
+
+
+def english_signature(word: str, *, initial: bool = False, known_lower: bool = False) -> tuple[str, ...]:
+    """The classes of an English word, finest first.
+
+    ``initial``: it begins a sentence, so that its capital says little; ``known_lower``: its lower-case form is
+    a known word, so that the capital says even less.
+
+    >>> english_signature("Rehiring"), english_signature("mid-1990s")[0]
+    (('UNK-CAP-ing', 'UNK-CAP', 'CAPITAL', 'UNK'), 'UNK-LC-NUM-DASH-s')
+    """
+    looks = "UNK" + _english_case(word, initial, known_lower)
+    if any(character.isdigit() for character in word):
+        looks += "-NUM"
+    if "-" in word:
+        looks += "-DASH"
+    return looks + _english_suffix(word.lower()), looks, _kind(word), EVERYTHING
+
+
+def _english_case(word: str, initial: bool, known_lower: bool) -> str:
+    n_capitals = sum(character.isupper() for character in word)
+    has_lower = any(character.islower() for character in word)
+    if n_capitals == 0:
+        return "-LC" if has_lower else ""
+    if not word[0].isupper():
+        return "-MIXC"
+    if initial and n_capitals == 1:
+        return "-INITC-KNOWNLC" if known_lower else "-INITC"
+    return "-CAP" if has_lower or n_capitals == 1 else "-ALLC"
+
+
+def _english_suffix(word: str) -> str:
+    if not word[-1:].isalpha():
+        return ""
+    if len(word) >= 3 and word.endswith("s"):
+        return "" if word[-2] in "siu" else "-s"
+    if len(word) >= 5:
+        return next((f"-{suffix}" for suffix in ENGLISH_SUFFIXES if word.endswith(suffix)), "")
+    return ""
+
+
+def neutral_signature(
+    word: str,
+    *,
+    initial: bool = False,
+    known_lower: bool = False,
+    suffix_lengths: Sequence[int] = (3, 2, 1),
+) -> tuple[str, ...]:
+    """The classes of a word of any language, finest first.
+
+    The shape writes capitals as X, small letters as x, letters without case as o, digits as d, a run of the
+    same kind as two of it. ``^`` marks a capital at the beginning of a sentence, ``~`` in addition that the
+    lower-case form is known. Suffixes are lower-cased with digits as 0; one that is the whole word starts
+    with ``^``.
+
+    >>> neutral_signature("Дома", initial=True)
+    ('^Xxx|CYRILLIC|ома', '^Xxx|CYRILLIC|ма', '^Xxx|CYRILLIC|а', '^Xxx|CYRILLIC', 'CAPITAL', 'UNK')
+    """
+    marks = "".join(map(_mark, word))
+    shape = "".join(mark * min(2, len(list(run))) for mark, run in groupby(marks))[:MAX_SHAPE]
+    if initial and shape.startswith("X"):
+        shape = ("^~" if known_lower else "^") + shape
+    script = next((name for name in map(_script, word) if name), "")
+    looks = f"{shape}|{script}"
+    plain = "^" + "".join("0" if character.isdecimal() else character for character in word.lower())
+    suffixes = (plain[-length:] for length in suffix_lengths)
+    return *(f"{looks}|{suffix}" for suffix in suffixes), looks, _kind(word), EVERYTHING
+
+
+@lru_cache(maxsize=1 << 16)
+def _mark(character: str) -> str:
+    """What stands for a character in a shape; nothing for the marks that combine with the letter before."""
+    category = unicodedata.category(character)
+    if category[0] == "L":
+        return {"Lu": "X", "Lt": "X", "Ll": "x"}.get(category, "o")
+    if category[0] == "M":
+        return ""
+    if category[0] == "N":
+        return "d"
+    return character if character in SHAPE_MARKS else "*"
+
+
+@lru_cache(maxsize=1 << 16)
+def _script(character: str) -> str:
+    """The script of a letter, as the first word of its Unicode name (LATIN, CJK, ...); "" for other marks."""
+    return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
+
+
+def _kind(word: str) -> str:
+    if word[:1].isupper():
+        return "CAPITAL"
+    if any(character.isalpha() for character in word):
+        return "WORD"
+    return "NUMBER" if any(character.isdigit() for character in word) else "MARK"
+
+
+def signatures(
+    words: Iterable[str],
+    *,
+    initial: Iterable[bool] | None = None,
+    known: Container[str] = (),
+    scheme: str = "neutral",
+    suffix_lengths: Sequence[int] = (3, 2, 1),
+) -> list[tuple[str, ...]]:
+    """The classes of many words, each distinct word looked at once.
+
+    ``initial`` says which of them begin a sentence (none where not given); ``known`` holds the words that have
+    statistics of their own. ``suffix_lengths`` belongs to the neutral scheme, longest first.
+    """
+    if scheme not in SCHEMES:
+        raise InputError(f"no signature scheme {scheme!r}", remedy=f"choose among {', '.join(SCHEMES)}")
+    signature = english_signature
+    if scheme == "neutral":
+        signature = partial(neutral_signature, suffix_lengths=suffix_lengths)
+
+    @cache
+    def of(word: str, begins: bool) -> tuple[str, ...]:
+        return signature(word, initial=begins, known_lower=begins and word.lower() in known)
+
+    if initial is None:
+        return [of(word, False) for word in words]
+    return [of(word, bool(begins)) for word, begins in zip(words, initial, strict=True)]
+
+
+class SignatureClasses:
+    """The classes of a training corpus's rare words, numbered, level by level.
+
+    Parameters
+    ----------
+    levels : sequence of Vocabulary
+        The classes of each level, finest first; the last level is the single class of all words.
+    scheme : {"english", "neutral"}
+    suffix_lengths : sequence of int
+        Which suffixes the neutral scheme looks at, longest first.
+    """
+
+    def __init__(self, levels: Sequence[Vocabulary], *, scheme: str, suffix_lengths: Sequence[int] = (3, 2, 1)) -> None:
+        self.levels = tuple(levels)
+        self.scheme = scheme
+        self.suffix_lengths = tuple(suffix_lengths)
+
+    @classmethod
+    def fit(
+        cls,
+        words: Iterable[str],
+        *,
+        initial: Iterable[bool] | None = None,
+        known: Container[str] = (),
+        scheme: str = "neutral",
+        suffix_lengths: Sequence[int] = (3, 2, 1),
+    ) -> Self:
+        """Number the classes of ``words``, the rare tokens of a corpus, the most frequent class first.
+
+        The other arguments are those of :func:`signatures`.
+        """
+        options: dict[str, Any] = {"scheme": scheme, "suffix_lengths": suffix_lengths}
+        named = signatures(words, initial=initial, known=known, **options)
+        *finer, _ = zip(*named, strict=True) if named else [()] * len(signatures([""], **options)[0])
+        levels = [Vocabulary.from_counts(Counter(names), unknown=None) for names in finer]
+        return cls([*levels, Vocabulary([EVERYTHING], np.array([len(named)]))], **options)
+
+    def encode(
+        self, words: Sequence[str], *, initial: Iterable[bool] | None = None, known: Container[str] = ()
+    ) -> np.ndarray:
+        """Class ids, int32, shape (n_levels, n_words); -1 where a class was never seen in training.
+
+        Row 0 is the finest level; the last row, the class of all words, is always 0.
+        """
+        options: dict[str, Any] = {"scheme": self.scheme, "suffix_lengths": self.suffix_lengths}
+        named = signatures(words, initial=initial, known=known, **options)
+        ids = np.empty((len(self.levels), len(named)), np.int32)
+        for level, (classes, row) in enumerate(zip(self.levels, ids, strict=True)):
+            row[:] = classes.encode(names[level] for names in named)
+        return ids
+
+    def to_state(self) -> dict[str, Any]:
+        """A JSON-ready form, for model files."""
+        return {
+            "levels": [level.to_state() for level in self.levels],
+            "scheme": self.scheme,
+            "suffix_lengths": list(self.suffix_lengths),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
+        levels = [Vocabulary.from_state(level) for level in state["levels"]]
+        return cls(levels, scheme=state["scheme"], suffix_lengths=state["suffix_lengths"])
