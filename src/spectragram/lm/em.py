@@ -1,0 +1,178 @@
+"""EM for the aggregate Markov model of Saul and Pereira (1997), in compiled passes over sparse counts.
+
+    p(w2 | w1) = sum_h r(h | w1) s(w2 | h)
+
+    paper      here            shape
+    c(w1,w2)   counts          (V, V), CSR
+    r(h|w1)    histories       (V, m), rows sum to one
+    p(h)       mix             (m,), the classes of an unknown past
+    s(w2|h)    emissions       (V, m), columns sum to one (row w2 holds s(w2 | .), so that an entry is one dot product)
+
+With ratio(w1,w2) = c(w1,w2) / p(w2|w1) the expected counts are  r * (ratio s)  and  s * (ratio^T r): two passes over
+the counts, each owned row by row, so that threads never share a sum and the result does not depend on their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from spectragram.engine import map_threads
+from spectragram.lm.ngrams import NgramCounts
+
+__all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
+
+
+@dataclass(frozen=True)
+class ClassModel:
+    """The two parameter tables of the model; see the module's table."""
+
+    histories: np.ndarray
+    emissions: np.ndarray
+    mix: np.ndarray
+
+    @property
+    def n_states(self) -> int:
+        """Number of hidden classes, m."""
+        return self.histories.shape[1]
+
+    def prob(self, previous: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """p(word | previous word), shape (n,); a previous id of -1 (start of text) uses the overall mix."""
+        result = np.empty(len(words))
+        for a in range(0, len(words), 65536):
+            part = slice(a, a + 65536)
+            rows = np.where((previous[part] < 0)[:, None], self.mix, self.histories[previous[part]])
+            result[part] = np.einsum("ij,ij->i", rows, self.emissions[words[part]])
+        return result
+
+
+def bigram_matrix(counts: NgramCounts) -> sparse.csr_array:
+    """Bigram counts as a (V, V) matrix of float64, rows the first word."""
+    shape = (counts.n_words, counts.n_words)
+    return sparse.csr_array((counts.counts.astype(np.float64), (counts.contexts, counts.words)), shape=shape)
+
+
+def random_start(n_words: int, n_states: int, rng: np.random.Generator) -> ClassModel:
+    """Both tables drawn from a flat Dirichlet."""
+    histories = rng.standard_exponential((n_words, n_states))
+    emissions = rng.standard_exponential((n_words, n_states))
+    histories /= histories.sum(axis=1, keepdims=True)
+    return ClassModel(histories, emissions / emissions.sum(axis=0), histories.mean(axis=0))
+
+
+@njit(cache=True, nogil=True)
+def _expected(indptr, indices, values, rows, others, first, last, out):
+    """out[i] = rows[i] * sum_j values[ij] / (rows[i] . others[j]) others[j]  for rows first .. last; log-likelihood."""
+    m = rows.shape[1]
+    log_likelihood = 0.0
+    for i in range(first, last):
+        row = rows[i]
+        total = out[i]
+        total[:] = 0.0
+        for place in range(indptr[i], indptr[i + 1]):
+            other = others[indices[place]]
+            # Four partial sums: one alone would wait for itself at every step.
+            p0, p1, p2, p3 = 0.0, 0.0, 0.0, 0.0
+            whole = m - m % 4
+            for h in range(0, whole, 4):
+                p0 += row[h] * other[h]
+                p1 += row[h + 1] * other[h + 1]
+                p2 += row[h + 2] * other[h + 2]
+                p3 += row[h + 3] * other[h + 3]
+            for h in range(whole, m):
+                p0 += row[h] * other[h]
+            p = max(p0 + p1 + p2 + p3, 1e-300)
+            log_likelihood += values[place] * np.log(p)
+            ratio = values[place] / p
+            for h in range(m):
+                total[h] += ratio * other[h]
+        for h in range(m):
+            total[h] *= row[h]
+    return log_likelihood
+
+
+def _expected_counts(
+    matrix: sparse.csr_array, rows: np.ndarray, others: np.ndarray, n_jobs: int
+) -> tuple[np.ndarray, float]:
+    """Expected counts of every row's classes, shape of ``rows``, and the log-likelihood."""
+    out = np.empty_like(rows)
+    targets = np.linspace(0, matrix.nnz, 33)
+    cuts = np.unique(np.searchsorted(matrix.indptr, targets, side="left").clip(0, len(rows)))
+    cuts[0], cuts[-1] = 0, len(rows)
+    arrays = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, rows, others)
+    parts = map_threads(
+        lambda span: _expected(*arrays, span[0], span[1], out),
+        list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)),
+        n_jobs=n_jobs,
+    )
+    return out, float(sum(parts))
+
+
+def _normalise_histories(expected: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
+    """r(h|w1) = (expected + prior p(h)) / (total + prior), and p(h); histories never seen get p(h)."""
+    mix = expected.sum(axis=0)
+    mix /= mix.sum() or 1.0
+    total = expected.sum(axis=1, keepdims=True)
+    smoothed = expected + prior * mix
+    return np.where(total > 0, smoothed / np.maximum(total + prior, 1e-300), mix), mix
+
+
+def em_step(
+    counts: sparse.csr_array, transposed: sparse.csr_array, model: ClassModel, *, prior: float = 0.0, n_jobs: int = 1
+) -> tuple[ClassModel, float]:
+    """One iteration; also the log-likelihood of the counts under the model that came in.
+
+    ``prior`` is the strength of a Dirichlet prior that draws the classes of rare histories towards the overall mix.
+    """
+    histories, log_likelihood = _expected_counts(counts, model.histories, model.emissions, n_jobs)
+    emissions, _ = _expected_counts(transposed, model.emissions, model.histories, n_jobs)
+    emissions /= np.maximum(emissions.sum(axis=0), 1e-300)
+    histories, mix = _normalise_histories(histories, prior)
+    return ClassModel(histories, emissions, mix), log_likelihood
+
+
+def history_step(
+    counts: sparse.csr_array, model: ClassModel, *, prior: float = 0.0, n_jobs: int = 1
+) -> tuple[ClassModel, float]:
+    """One iteration on r alone with s fixed: EM on a concave function, so its optimum is global."""
+    expected, log_likelihood = _expected_counts(counts, model.histories, model.emissions, n_jobs)
+    histories, mix = _normalise_histories(expected, prior)
+    return ClassModel(histories, model.emissions, mix), log_likelihood
+
+
+def em(
+    counts: NgramCounts,
+    model: ClassModel,
+    *,
+    max_iter: int,
+    loss: Callable[[ClassModel], float] | None = None,
+    prior: float = 0.0,
+    patience: int = 2,
+    n_jobs: int = 1,
+    report: Callable[..., None] = lambda **_: None,
+) -> tuple[ClassModel, int, list[float]]:
+    """Iterate from ``model`` until ``loss`` (held-out) has not improved for ``patience`` steps, or ``max_iter``.
+
+    Returns the best model (the start included), its iteration and the loss after each.
+    """
+    matrix = bigram_matrix(counts)
+    transposed = matrix.T.tocsr()
+    best, best_iteration = model, 0
+    losses = [loss(model)] if loss else []
+    for iteration in range(1, max_iter + 1):
+        model, log_likelihood = em_step(matrix, transposed, model, prior=prior, n_jobs=n_jobs)
+        if loss is None:
+            best, best_iteration = model, iteration
+            report(log_likelihood=f"{log_likelihood:.4g}")
+            continue
+        losses.append(loss(model))
+        report(held_out=f"{losses[-1]:.4g}")
+        if losses[-1] < losses[best_iteration]:
+            best, best_iteration = model, iteration
+        elif iteration - best_iteration >= patience:
+            break
+    return best, best_iteration, losses

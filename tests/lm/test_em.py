@@ -1,0 +1,96 @@
+"""EM for hidden classes: exact expected counts, rising likelihood, the prior, threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectragram.lm.em import ClassModel, bigram_matrix, em, em_step, history_step, random_start
+from spectragram.lm.ngrams import NgramCounts, count_ngrams
+
+
+@pytest.fixture
+def counts(rng: np.random.Generator) -> NgramCounts:
+    return count_ngrams(rng.integers(0, 9, 400).astype(np.int32), 2, 9)
+
+
+def likelihood(counts: NgramCounts, model: ClassModel) -> float:
+    return float(counts.counts @ np.log(model.prob(counts.contexts, counts.words)))
+
+
+@pytest.mark.parametrize("n_states", [1, 3, 6])
+def test_one_step_equals_enumeration(counts: NgramCounts, n_states: int, rng: np.random.Generator) -> None:
+    model = random_start(9, n_states, rng)
+    dense = np.zeros((9, 9))
+    dense[counts.contexts, counts.words] = counts.counts
+    posterior = model.histories[:, None, :] * model.emissions[None, :, :]  # (w1, w2, h)
+    posterior /= posterior.sum(axis=2, keepdims=True)
+    expected = dense[:, :, None] * posterior
+    histories = expected.sum(axis=1) / expected.sum(axis=(1, 2))[:, None]
+    emissions = expected.sum(axis=0) / expected.sum(axis=(0, 1))
+    matrix = bigram_matrix(counts)
+    stepped, log_likelihood = em_step(matrix, matrix.T.tocsr(), model)
+    np.testing.assert_allclose(stepped.histories, histories, rtol=1e-12)
+    np.testing.assert_allclose(stepped.emissions, emissions, rtol=1e-12)
+    np.testing.assert_allclose(stepped.mix, expected.sum(axis=(0, 1)) / dense.sum(), rtol=1e-12)
+    assert log_likelihood == pytest.approx(likelihood(counts, model))
+
+
+def test_likelihood_never_falls_and_tables_stay_distributions(counts: NgramCounts, rng: np.random.Generator) -> None:
+    matrix = bigram_matrix(counts)
+    model = random_start(9, 4, rng)
+    last = -np.inf
+    for _ in range(20):
+        model, now = em_step(matrix, matrix.T.tocsr(), model)
+        assert now >= last - 1e-9
+        last = now
+        np.testing.assert_allclose(model.histories.sum(axis=1), 1)
+        np.testing.assert_allclose(model.emissions.sum(axis=0), 1)
+
+
+def test_the_history_step_is_concave_so_starts_do_not_matter(counts: NgramCounts, rng: np.random.Generator) -> None:
+    matrix = bigram_matrix(counts)
+    emissions = random_start(9, 3, rng).emissions
+    ends = []
+    for _ in range(2):
+        model = ClassModel(random_start(9, 3, rng).histories, emissions, np.full(3, 1 / 3))
+        for _ in range(3000):
+            model, value = history_step(matrix, model)
+        ends.append(value)
+    assert ends[0] == pytest.approx(ends[1], rel=1e-7)
+
+
+def test_prior_pulls_rare_histories_only(rng: np.random.Generator) -> None:
+    stream = np.concatenate([np.tile([0, 1, 2, 3], 200), [4, 0]]).astype(np.int32)
+    counts = count_ngrams(stream, 2, 6)
+    matrix = bigram_matrix(counts)
+    model, _ = em_step(matrix, matrix.T.tocsr(), random_start(6, 2, rng), prior=10.0)
+    free, _ = em_step(matrix, matrix.T.tocsr(), random_start(6, 2, np.random.default_rng(20120708)), prior=0.0)
+    assert np.abs(model.histories[4] - model.mix).max() < 0.1 * max(np.abs(free.histories[4] - free.mix).max(), 0.1)
+    np.testing.assert_allclose(model.histories[5], model.mix)  # never seen as a history
+
+
+def test_threads_do_not_show(counts: NgramCounts, rng: np.random.Generator) -> None:
+    matrix = bigram_matrix(counts)
+    model = random_start(9, 5, rng)
+    one, _ = em_step(matrix, matrix.T.tocsr(), model, n_jobs=1)
+    two, _ = em_step(matrix, matrix.T.tocsr(), model, n_jobs=2)
+    np.testing.assert_array_equal(one.histories, two.histories)
+    np.testing.assert_array_equal(one.emissions, two.emissions)
+
+
+def test_early_stopping_returns_the_best_model(counts: NgramCounts, rng: np.random.Generator) -> None:
+    losses = iter([5.0, 4.0, 3.0, 3.5, 3.6, 1.0])
+    start = random_start(9, 2, rng)
+    model, best, seen = em(counts, start, max_iter=9, loss=lambda _: next(losses), patience=2)
+    assert best == 2
+    assert seen == [5.0, 4.0, 3.0, 3.5, 3.6]
+    again, _, _ = em(counts, start, max_iter=2)
+    np.testing.assert_array_equal(model.histories, again.histories)
+
+
+def test_start_of_text_uses_the_mix(rng: np.random.Generator) -> None:
+    model = random_start(5, 3, rng)
+    got = model.prob(np.full(5, -1), np.arange(5))
+    np.testing.assert_allclose(got, model.emissions @ model.mix)
+    assert got.sum() == pytest.approx(1)
