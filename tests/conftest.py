@@ -7,6 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# A slow or busy machine is no failure.
+settings.register_profile("spectragram", deadline=None)
+settings.load_profile("spectragram")
 
 
 @pytest.fixture(scope="session")

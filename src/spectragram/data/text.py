@@ -57,7 +57,7 @@ def shard_file(path: Source, n: int) -> list[FileShard]:
     cuts = [0]
     with Path(path).open("rb") as stream:
         for i in range(1, n):
-            stream.seek(i * size // n)
+            stream.seek(max(i * size // n - 1, 0))
             whole_line = stream.readline(MAX_LINE_BYTES).endswith(b"\n")
             cuts.append(stream.tell() if whole_line else size)
     cuts = sorted({*cuts, size})
