@@ -68,7 +68,14 @@ def english_derivations(n: int, seed: int = 0) -> list[Derivation]:
 def english_trees(n: int, seed: int = 0) -> list[Tree]:
     """Bracketed trees with Penn Treebank labels under TOP.
 
-    >>> print(english_trees(1, seed=3)[0])
+    >>> print(english_trees(2)[1].children[0].pretty(60))
+    (S
+      (NP (PRP$ Her) (NN dog))
+      (VP
+        (VBD visited)
+        (NP (NNP Lisbon))
+        (PP (IN before) (NP (DT the) (NN storm))))
+      (. .))
     """
     return [_tree(derivation) for derivation in english_derivations(n, seed)]
 

@@ -1,7 +1,7 @@
 """The demo grammar of English: a latent-variable PCFG whose hidden states have names, and its sampler.
 
 Schemata (:mod:`~spectragram.synthetic.english_rules`) and verb classes
-(:mod:`~spectragram.synthetic.english_lexicon`) are expanded into some 4000 rules over 450 symbols ``LABEL/state``.
+(:mod:`~spectragram.synthetic.english_lexicon`) are expanded into some 4000 rules over 500 symbols ``LABEL/state``.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def _lexicon() -> Iterator[tuple[str, list[str]]]:
 
 
 def schemata() -> Iterator[str]:
-    """The rules above and those that the verb classes imply, as text."""
+    """The written rules and those that the verb classes imply, as text."""
     yield from (line for line in RULES.splitlines() if line.strip() and not line.strip().startswith("#"))
     for verb_class in VERB_CLASSES:
         yield from _verb_schemata(verb_class)
@@ -144,8 +144,8 @@ def _verb_schemata(verb_class: VerbClass) -> Iterator[str]:
     """Active, passive and with the object gone (it stands in front of a relative clause or question)."""
     name, objects = verb_class.name, verb_class.objects.split() or [""]
     adjuncts = [ADJUNCTS[adjunct] for adjunct in verb_class.adjuncts.split()]
-    # Six in ten go without an adjunct, where the class has any.
-    tails = [("", 0.6), *((adjunct, 0.4 / len(adjuncts)) for adjunct in adjuncts)]
+    # Six in ten go without an adjunct where there could be one.
+    tails = [("", 0.6 if adjuncts else 1.0), *((adjunct, 0.4 / len(adjuncts)) for adjunct in adjuncts)]
     for complement, o, (tail, share) in product(verb_class.complements, objects, tails):
         # A class has its weight however many alternatives it offers.
         weight = verb_class.weight * share / (len(verb_class.complements) * len(objects))
@@ -170,7 +170,7 @@ def instances(schema: str) -> Iterator[tuple[str, Rule]]:
         factor = float(weight)
         for name, value in binding.items():
             if f"{{{name}}}" not in left:
-                factor *= VARIABLES[name][value]
+                factor *= VARIABLES[name][value] / sum(VARIABLES[name].values())
         yield left.format(**binding), _rule(factor, left, [child.format(**binding) for child in right])
 
 

@@ -57,7 +57,7 @@ VERB_CLASSES = (
     VerbClass("laugh", 3, "person", ("",), "", "loc manner time clause",
               "laugh sing-sang-sung smile whistle cry argue"),
     VerbClass("move", 4, "person animal", ("PP/goal",), "", "manner time",
-              "walk run-ran-run wander hurry swim-swam-swum travel"),
+              "walk run-ran-run wander hurry swim-swam-swum march"),
     VerbClass("happen", 2, "food tool wear text", ("",), "", "time loc",
               "vanish fall-fell-fallen burn disappear"),
     VerbClass("eat", 5, "person animal", (OBJECT,), "food", "loc manner time clause",
@@ -94,7 +94,7 @@ VERB_CLASSES = (
 PREPOSITIONS = {
     "loc": "in near behind outside",
     "goal": "to into through towards around",
-    "into": "into under behind near",
+    "into": "under behind near in",
     "time": "after before during",
     "on": "on",
     "with": "with",

@@ -92,8 +92,8 @@ RULES = """
  1 NP/{r}.pl.{thing}   > *PRP/{r}.pl.thing
  4 NP/{r}.{n}.{k}      > *NP/mod.{n}.{k} PP/of.{k}
  3 NP/{r}.{n}.{k}      > *NP/mod.{n}.{k} SBAR/rel.{n}.{k}
- 2 NP/nom.pl.{k}       > *NP/core.{n}.{k} CC/and NP/core.{m}.{k}=conj
- 2 NP/acc.pl.{k}       > *NP/core.{n}.{k} CC NP/core.{m}.{k}=conj
+ 5 NP/nom.pl.{k}       > *NP/core.{n}.{k} CC/and NP/core.{m}.{k}=conj
+ 3 NP/acc.pl.{k}       > *NP/core.{n}.{k} CC NP/core.{m}.{k}=conj
  2 NP/role.sg          > DT/a *N/sg.person
  1 NP/role.sg          > DT/a JJ/person *N/sg.person
  2 NP/role.pl          > *N/pl.person
@@ -134,7 +134,7 @@ RULES = """
  6 VP/{a}.{n}.{k}      > *V/{a}.{n}.be VP/passive.{k}
  6 VP/{a}.{n}.{k}      > *V/{a}.{n}.have VP/part.{k}
  3 VP/{a}.{n}.{k}      > *V/{a}.{n}.do RB/not VP/base.{k}
- 3 VP/{a}.{n}.{k}      > *VP/{a}.{n}.{k} CC/clause VP/{a}.{n}.{k}=conj
+ 6 VP/{a}.{n}.{k}      > *VP/{a}.{n}.{k} CC/clause VP/{a}.{n}.{k}=conj
  9 VP/fut.{n}.{k}      > *MD VP/base.{k}
  1 VP/fut.{n}.{k}      > *MD RB/not VP/base.{k}
  3 VP/fut.{n}.{k}      > *MD VP/be.{k}
