@@ -64,7 +64,7 @@ class Estimator(BaseEstimator):
             model = cls(**stored.header["params"])
             model._set_state(stored.header["state"], stored.arrays)
             model.summary_ = stored.header.get("summary", {})
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as trouble:
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as trouble:
             raise ModelFileError(
                 f"its content does not make a '{cls.kind}' model ({type(trouble).__name__}: {trouble})",
                 path=path,
