@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.numbers import plain_number
+from spectragram.data.numerals import plain_number
 from spectragram.data.projectivity import find_tree_problem
 from spectragram.errors import InputError
 from spectragram.files import Source, output, read_lines

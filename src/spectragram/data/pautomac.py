@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.data.corpus import Corpus
-from spectragram.data.numbers import plain_number
+from spectragram.data.numerals import plain_number
 from spectragram.data.text import read_text
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
@@ -41,6 +41,7 @@ MAX_MODEL_ENTRIES = 1 << 27
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}
 """Each section of a model file with the number of its indices."""
 TITLES = {"I": "I: (state)", "F": "F: (state)", "S": "S: (state,symbol) ", "T": "T: (state,symbol,state) "}
+Entries = dict[tuple[int, ...], float]
 ENTRY = re.compile(r"\(([0-9, ]+)\)\s+(\S+)")
 
 
@@ -147,15 +148,14 @@ class PautomacModel:
 
 def read_pautomac_model(source: Source) -> PautomacModel:
     """Read a target automaton; entries a file does not list are 0."""
-    indices: dict[str, list[tuple[int, ...]]] = {name: [] for name in SECTIONS}
-    values: dict[str, list[float]] = {name: [] for name in SECTIONS}
+    entries: dict[str, Entries] = {name: {} for name in SECTIONS}
     section = ""
     for number, line in _with_content(read_lines(source)):
         if line[:1] in SECTIONS and line[1:2] == ":":
             section = line[0]
             continue
         entry = ENTRY.fullmatch(line.strip())
-        index = _integers(entry[1].replace(",", " "), source, number) if entry else []
+        index = tuple(_integers(entry[1].replace(",", " "), source, number)) if entry else ()
         if not entry or not section or len(index) != SECTIONS[section]:
             expected = f"{SECTIONS[section]} indices" if section else "a section (I:, F:, S:, T:) first"
             raise InputError(
@@ -164,17 +164,18 @@ def read_pautomac_model(source: Source) -> PautomacModel:
                 line=number,
                 remedy=f"expected {expected} and a probability, like (0,1) 0.5",
             )
-        indices[section].append(tuple(index))
-        values[section].append(_probability(entry[2], source, number))
-    return _model(indices, values, source)
+        if index in entries[section]:
+            raise InputError(f"a second entry {entry[0]}", path=source, line=number, remedy="keep one of them")
+        entries[section][index] = _probability(entry[2], source, number)
+    return _model(entries, source)
 
 
-def _model(indices: dict[str, list[tuple[int, ...]]], values: dict[str, list[float]], source: Source) -> PautomacModel:
+def _model(entries: dict[str, Entries], source: Source) -> PautomacModel:
     for name in ("I", "S", "T"):  # a model in which no string ends is strange, but not malformed
-        if not indices[name]:
+        if not entries[name]:
             raise InputError(f"no entries in section {name}:", path=source, remedy="give a whole model file")
-    states = [i for name in "IFS" for i, *_ in indices[name]] + [i for a, _, b in indices["T"] for i in (a, b)]
-    symbols = [s for _, s in indices["S"]] + [s for _, s, _ in indices["T"]]
+    states = [i for name in "IFST" for index in entries[name] for i in index[::2]]
+    symbols = [index[1] for name in "ST" for index in entries[name]]
     n_states, n_symbols = max(states) + 1, max(symbols) + 1
     if n_symbols * n_states**2 > MAX_MODEL_ENTRIES:
         raise InputError(
@@ -185,8 +186,8 @@ def _model(indices: dict[str, list[tuple[int, ...]]], values: dict[str, list[flo
 
     def filled(name: str, *shape: int) -> np.ndarray:
         array = np.zeros(shape)
-        if values[name]:
-            array[tuple(np.array(indices[name]).T)] = values[name]
+        for index, value in entries[name].items():
+            array[index] = value
         return array
 
     return PautomacModel(

@@ -58,19 +58,19 @@ def english_signature(word: str, *, initial: bool = False, known_lower: bool = F
     >>> english_signature("Rehiring"), english_signature("mid-1990s")[0]
     (('UNK-CAP-ing', 'UNK-CAP', 'CAPITAL', 'UNK'), 'UNK-LC-NUM-DASH-s')
     """
-    looks = "UNK" + _english_case(word, initial, known_lower)
-    if any(character.isdigit() for character in word):
-        looks += "-NUM"
-    if "-" in word:
-        looks += "-DASH"
-    return looks + _english_suffix(word.lower()), looks, _kind(word), EVERYTHING
+    case = _english_case(word, initial, known_lower)
+    has_digit = any(character.isdigit() for character in word)
+    looks = "UNK" + case + ("-NUM" if has_digit else "") + ("-DASH" if "-" in word else "")
+    kind = _kind(case.startswith(("-CAP", "-ALLC", "-INITC")), case != "", has_digit)
+    return looks + _english_suffix(word.lower()), looks, kind, EVERYTHING
 
 
 def _english_case(word: str, initial: bool, known_lower: bool) -> str:
     n_capitals = sum(character.isupper() for character in word)
     has_lower = any(character.islower() for character in word)
     if n_capitals == 0:
-        return "-LC" if has_lower else ""
+        has_letter = any(character.isalpha() for character in word)
+        return "-LC" if has_lower else "-NOCASE" if has_letter else ""
     if not word[0].isupper():
         return "-MIXC"
     if initial and n_capitals == 1:
@@ -107,13 +107,14 @@ def neutral_signature(
     """
     marks = "".join(map(_mark, word))
     shape = "".join(mark * min(2, len(list(run))) for mark, run in groupby(marks))[:MAX_SHAPE]
-    if initial and shape.startswith("X"):
+    kind = _kind(shape.startswith("X"), not set("Xxo").isdisjoint(shape), "d" in shape)
+    if initial and kind == "CAPITAL":
         shape = ("^~" if known_lower else "^") + shape
     script = next((name for name in map(_script, word) if name), "")
     looks = f"{shape}|{script}"
     plain = "^" + "".join("0" if character.isdecimal() else character for character in word.lower())
     suffixes = (plain[-length:] for length in suffix_lengths)
-    return *(f"{looks}|{suffix}" for suffix in suffixes), looks, _kind(word), EVERYTHING
+    return *(f"{looks}|{suffix}" for suffix in suffixes), looks, kind, EVERYTHING
 
 
 @lru_cache(maxsize=1 << 16)
@@ -135,12 +136,11 @@ def _script(character: str) -> str:
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 
-def _kind(word: str) -> str:
-    if word[:1].isupper():
+def _kind(has_capital: bool, has_letter: bool, has_digit: bool) -> str:
+    """The coarsest class: a function of the next finer one, so that back-off is a tree."""
+    if has_capital:
         return "CAPITAL"
-    if any(character.isalpha() for character in word):
-        return "WORD"
-    return "NUMBER" if any(character.isdigit() for character in word) else "MARK"
+    return "WORD" if has_letter else "NUMBER" if has_digit else "MARK"
 
 
 def signatures(
