@@ -84,6 +84,11 @@ class Corpus:
 
     def shards(self, n: int) -> list[Self]:
         """At most ``n`` consecutive parts of about the same number of tokens, in order."""
-        targets = np.linspace(0, self.n_tokens, n + 1)[1:-1]
-        cuts = np.unique(np.concatenate([[0], np.searchsorted(self.offsets, targets), [len(self)]]))
-        return [self.slice(int(a), int(b)) for a, b in pairwise(cuts)]
+        return [self.slice(first, stop) for first, stop in even_parts(self.offsets, n)]
+
+
+def even_parts(offsets: np.ndarray, n: int) -> list[tuple[int, int]]:
+    """Cut sequences with these offsets into at most ``n`` runs ``(first, stop)`` of about the same total length."""
+    targets = np.linspace(0, offsets[-1], n + 1)[1:-1]
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, targets), [len(offsets) - 1]]))
+    return list(pairwise(cuts.tolist()))

@@ -1,0 +1,131 @@
+"""The symbols and rules of a treebank of binarised trees, as integer tables.
+
+Three kinds of rule rewrite the nodes of such a tree. Tags and phrases have separate symbols even where they share a
+name, and a chain of phrases with one child each is *one* unary rule that carries the labels in between, so no two
+unary rules ever stand over the same words:
+
+========= ============================== ===============================
+kind      rule                           example
+========= ============================== ===============================
+LEXICAL   tag -> word                    ``NN -> dog``
+UNARY     phrase -(chain)-> tag, phrase  ``S -(VP)-> VB``
+BINARY    phrase -> left right           ``S -> NP VP``
+========= ============================== ===============================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.data.trees import Tree, make_tree
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError
+
+__all__ = ["BINARY", "LEXICAL", "UNARY", "Chain", "Productions"]
+
+LEXICAL, UNARY, BINARY = 0, 1, 2
+"""Kinds of node, named after the rule that rewrites them; also the number of their children."""
+
+Chain = tuple[str, ...]
+"""Labels between the two ends of a unary rule, top first; mostly empty."""
+
+
+@dataclass(frozen=True)
+class Productions:
+    """What trees are made of.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        Label of each symbol: first the tags, then the phrases, each part in alphabetical order.
+    n_tags : int
+        Symbols below this are tags.
+    words : Vocabulary
+        Most frequent first.
+    chains : tuple of Chain
+        The distinct chains, in alphabetical order; the first is the empty one.
+    lexical : int32 array, shape (n_lexical, 2)
+        Tag and word of each lexical rule. All rules are in ascending order.
+    unary : int32 array, shape (n_unary, 3)
+        Upper symbol, lower symbol and chain of each unary rule.
+    binary : int32 array, shape (n_binary, 3)
+        Parent, left and right symbol of each binary rule.
+    """
+
+    labels: tuple[str, ...]
+    n_tags: int
+    words: Vocabulary
+    chains: tuple[Chain, ...]
+    lexical: np.ndarray
+    unary: np.ndarray
+    binary: np.ndarray
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of tags and phrases."""
+        return len(self.labels)
+
+    @property
+    def n_productions(self) -> int:
+        """Number of ways to rewrite a node when words do not count: tags, unary and binary rules."""
+        return self.n_tags + len(self.unary) + len(self.binary)
+
+    def tree(self, kinds: Iterable[int], symbols: Iterable[int], rules: Iterable[int], words: Iterable[str]) -> Tree:
+        """The binarised tree with these nodes, children before parents; words may be unknown ones.
+
+        Only the chains of unary nodes are looked up by rule, the rest follows from the symbols.
+        """
+        remaining = iter(words)
+        built: list[Tree] = []
+        for kind, symbol, rule in zip(kinds, symbols, rules, strict=True):
+            label = self.labels[symbol]
+            if kind == LEXICAL:
+                built.append(make_tree(label, (), next(remaining)))
+            elif kind == BINARY:
+                right, left = built.pop(), built.pop()
+                built.append(make_tree(label, (left, right)))
+            else:
+                node = built.pop()
+                for between in reversed(self.chains[self.unary[rule, 2]]):
+                    node = make_tree(between, (node,))
+                built.append(make_tree(label, (node,)))
+        return built.pop()
+
+    def to_state(self) -> dict[str, Any]:
+        """A JSON-ready form, for model files; the rules are arrays and go there as such."""
+        return {
+            "labels": list(self.labels),
+            "n_tags": self.n_tags,
+            "words": self.words.to_state(),
+            "chains": [list(chain) for chain in self.chains],
+        }
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The rules, by name."""
+        return {"lexical": self.lexical, "unary": self.unary, "binary": self.binary}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
+        """Inverse of :meth:`to_state` and :meth:`to_arrays`; refuses rules over symbols that do not exist."""
+        made = cls(
+            labels=tuple(state["labels"]),
+            n_tags=int(state["n_tags"]),
+            words=Vocabulary.from_state(state["words"]),
+            chains=tuple(tuple(chain) for chain in state["chains"]),
+            **{kind: np.asarray(arrays[kind], np.int32) for kind in ("lexical", "unary", "binary")},
+        )
+        for name, sizes in made.sizes.items():
+            rules = getattr(made, name)
+            if rules.shape[1:] != (len(sizes),) or (rules < 0).any() or (rules >= sizes).any():
+                raise InputError(f"{name} rules that do not fit the labels", remedy="the model file is damaged")
+        return made
+
+    @property
+    def sizes(self) -> dict[str, tuple[int, ...]]:
+        """How many values each column of the rules can take, by kind of rule."""
+        n = self.n_symbols
+        return {"lexical": (self.n_tags, len(self.words)), "unary": (n, n, len(self.chains)), "binary": (n, n, n)}

@@ -1,0 +1,176 @@
+"""A treebank as flat integer arrays: what grammars are counted from.
+
+Trees are binarised; their nodes lie one after the other, children before parents, so a compiled inside pass is one
+loop and an outside pass the same loop backwards::
+
+    for node in range(offsets[i], offsets[i + 1]):      the root is the last node
+        kind[node]                                      LEXICAL, UNARY or BINARY
+        left[node], right[node]                         -1 where there is none
+
+Rules are numbers into the tables of :class:`~spectragram.data.productions.Productions`, by kind. Node and word numbers
+run through the whole treebank: ``parent[parent]``, ``symbol[left]`` and the like are single numpy expressions.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from spectragram.data.binarize import Binarizer, unbinarize
+from spectragram.data.corpus import Corpus, even_parts
+from spectragram.data.productions import BINARY, LEXICAL, Productions
+from spectragram.data.treebank_encoding import NodeCollector, link_nodes, offsets_of
+from spectragram.data.trees import ROOTS, Tree, make_tree
+from spectragram.errors import InputError
+
+__all__ = ["Treebank"]
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Binarised trees over one set of productions, 29 bytes a node.
+
+    A root ``TOP`` (``ROOT``, ``S1``) over one tree is taken off and put back by :meth:`decode`.
+
+    Attributes
+    ----------
+    productions : Productions
+        Labels, words and rules.
+    sentences : Corpus
+        The words of the trees.
+    offsets : int64 array, shape (n_trees + 1,)
+        Tree i has the nodes ``offsets[i]`` to ``offsets[i + 1] - 1``, the last of which is its root.
+    outer : int8 array, shape (n_trees,)
+        Which of ``ROOTS`` was taken off the tree, or -1.
+    kind : int8 array, shape (n_nodes,)
+        LEXICAL, UNARY or BINARY.
+    symbol, rule : int32 arrays, shape (n_nodes,)
+        A number into ``productions.labels``, and into the rules of the node's kind.
+    left, right, parent : int32 arrays, shape (n_nodes,)
+        Nodes, or -1; the child of a unary node is its left.
+    start, end : int32 arrays, shape (n_nodes,)
+        The node covers ``sentences.tokens[start:end]``.
+    """
+
+    productions: Productions
+    sentences: Corpus
+    offsets: np.ndarray
+    outer: np.ndarray
+    kind: np.ndarray
+    symbol: np.ndarray
+    rule: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    parent: np.ndarray
+    start: np.ndarray
+    end: np.ndarray
+
+    @classmethod
+    def from_trees(
+        cls, trees: Iterable[Tree], binarizer: Binarizer | None = None, productions: Productions | None = None
+    ) -> Self:
+        """Binarise and encode trees, one at a time: they need not fit into memory as objects.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+        binarizer : Binarizer, optional
+            Right-branching, without memory, where none is given.
+        productions : Productions, optional
+            Those of another treebank, binarised the same way: symbols, words and rules keep their numbers, and those
+            that it lacks get -1 (such trees cannot be decoded).
+        """
+        binarizer = binarizer or Binarizer()
+        collector = NodeCollector()
+        outer = array("b")
+        for tree in trees:
+            has_root = tree.label in ROOTS and len(tree.children) == 1
+            outer.append(ROOTS.index(tree.label) if has_root else -1)
+            collector.add(binarizer(tree.children[0] if has_root else tree))
+        if not outer:
+            raise InputError("no trees", remedy="give at least one")
+        table, tokens, nodes = collector.finish(productions)
+        return cls(
+            productions=table,
+            sentences=Corpus(tokens, offsets_of(collector.n_words), table.words),
+            offsets=offsets_of(collector.n_nodes),
+            outer=np.array(outer, np.int8),
+            **nodes,
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes in all trees together."""
+        return len(self.kind)
+
+    @property
+    def roots(self) -> np.ndarray:
+        """The root node of each tree, shape (n_trees,)."""
+        return self.offsets[1:] - 1
+
+    @property
+    def leaves(self) -> np.ndarray:
+        """The tag node of each word, shape (n_tokens,): ``symbol[leaves]`` are the tags of ``sentences.tokens``."""
+        return np.flatnonzero(self.kind == LEXICAL)
+
+    @property
+    def tree_of_node(self) -> np.ndarray:
+        """Which tree each node belongs to, shape (n_nodes,)."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def production(self) -> np.ndarray:
+        """How each node is rewritten when words do not count, shape (n_nodes,), below ``n_productions``.
+
+        Tags stand for themselves; unary and then binary rules follow them.
+        """
+        n_tags, n_unary = self.productions.n_tags, len(self.productions.unary)
+        number = np.where(self.kind == BINARY, n_tags + n_unary + self.rule, n_tags + self.rule)
+        return np.where(self.kind == LEXICAL, self.symbol, number)
+
+    def decode(self, i: int, *, binarized: bool = False) -> Tree:
+        """Tree i as it was given, or as it was binarised."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(i)
+        i %= len(self)
+        nodes = slice(self.offsets[i], self.offsets[i + 1])
+        if (self.rule[nodes] < 0).any():
+            raise InputError(f"tree {i} holds rules that its productions lack", remedy="keep the Tree itself")
+        tree = self.productions.tree(
+            self.kind[nodes].tolist(),
+            self.symbol[nodes].tolist(),
+            self.rule[nodes].tolist(),
+            self.sentences.decode(i),
+        )
+        if not binarized:
+            tree = unbinarize(tree)
+        return tree if self.outer[i] < 0 else make_tree(ROOTS[self.outer[i]], (tree,))
+
+    def __iter__(self) -> Iterator[Tree]:
+        return (self.decode(i) for i in range(len(self)))
+
+    def slice(self, first: int, stop: int) -> Self:
+        """Trees ``first`` to ``stop`` as a treebank of their own, with the same productions."""
+        nodes = slice(self.offsets[first], self.offsets[stop])
+        offsets = self.offsets[first : stop + 1] - self.offsets[first]
+        return type(self)(
+            productions=self.productions,
+            sentences=self.sentences.slice(first, stop),
+            offsets=offsets,
+            outer=self.outer[first:stop],
+            kind=self.kind[nodes],
+            symbol=self.symbol[nodes],
+            rule=self.rule[nodes],
+            **link_nodes(self.kind[nodes], offsets),
+        )
+
+    def shards(self, n: int) -> list[Self]:
+        """At most ``n`` consecutive parts of about the same number of nodes, in order."""
+        return [self.slice(first, stop) for first, stop in even_parts(self.offsets, n)]
