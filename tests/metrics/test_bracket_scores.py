@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -189,3 +190,24 @@ def test_swapping_gold_and_prediction_swaps_precision_and_recall(pair: tuple[Tre
 def retagged(t: Tree) -> Tree:
     """All words tagged NN: with other punctuation the two directions drop other words."""
     return Tree("NN", (), t.word) if t.word is not None else Tree(t.label, tuple(map(retagged, t.children)))
+
+
+def damaged(t: Tree) -> list[Tree]:
+    """Prepositional phrases dissolve, verb phrases of an even number of children are misnamed, RB becomes a comma."""
+    if t.word is not None:
+        return [Tree("," if t.label == "RB" else t.label, (), t.word)]
+    below = tuple(node for child in t.children for node in damaged(child))
+    if t.label == "PP":
+        return list(below)
+    return [Tree("NP" if t.label == "VP" and len(below) % 2 == 0 else t.label, below)]
+
+
+def test_a_damaged_treebank(data_dir: Path) -> None:
+    """The figures come from an independent scorer on the same two files."""
+    lines = (data_dir / "wsj-sample" / "clean" / "dev.txt").read_text(encoding="utf-8").splitlines()
+    gold = [tree(line) for line in lines]
+    scores = bracket_scores(gold, [damaged(t)[0] for t in gold])
+    expected = {"precision": 83.362032, "recall": 73.241301, "f1": 77.974633, "exact": 3.063063, "sentences": 555}
+    expected |= {"precision_40": 83.066302, "recall_40": 73.197888, "f1_40": 77.820489, "sentences_40": 504}
+    assert {key: scores[key] for key in expected} == pytest.approx(expected, abs=1e-6)
+    assert bracket_scores(gold, gold)["f1"] == 100

@@ -35,6 +35,8 @@ N = 1500
 
 PHRASES = {"TOP", "S", "SQ", "SBAR", "SBARQ", "NP", "VP", "PP", "ADJP", "ADVP", "WHNP", "WHADVP"}
 
+SUBORDINATORS = ("because", "while", "although", "whether")
+
 
 @pytest.fixture(scope="module")
 def derivations() -> list[Derivation]:
@@ -129,6 +131,8 @@ def test_dependencies_are_projective_trees() -> None:
         assert is_projective(sentence.heads)
         assert [h == 0 for h in sentence.heads] == [relation == "root" for relation in sentence.deprels]
         assert "dep" not in sentence.deprels
+        for word, tag in zip(sentence.forms, sentence.upos, strict=True):
+            assert (tag == "SCONJ") == (word.lower() in SUBORDINATORS) or word.lower() in ("that", "when", "if")
 
 
 def test_dependencies_of_one_sentence() -> None:
@@ -141,6 +145,11 @@ def test_dependencies_of_one_sentence() -> None:
 def test_chunks_are_base_noun_phrases() -> None:
     _, labels = english_chunks(3)[2]
     assert " ".join(labels) == "B-NP I-NP O O O B-NP I-NP O O B-NP I-NP O O"
+    # Coordinated noun phrases are two chunks, and what joins them is in neither.
+    (labels,) = [
+        labels for words, labels in english_chunks(50) if words[:6] == ["A", "girl", "and", "her", "woman", "were"]
+    ]
+    assert labels[:6] == ["B-NP", "I-NP", "O", "B-NP", "I-NP", "O"]
 
 
 # What is hidden, and that it pays
