@@ -287,6 +287,7 @@ def test_a_dask_cluster_that_loses_a_worker_gives_the_same_bits(
             host="127.0.0.1",
             dashboard_address=None,
             silence_logs=50,
+            local_directory=str(tmp_path),
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
