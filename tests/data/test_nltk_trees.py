@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tests.data.tree_examples import deep_tree, real_trees, trees
+
+from spectragram.data.brackets import parse_tree
+from spectragram.data.nltk_trees import from_nltk, to_nltk
+from spectragram.data.trees import Tree
+from spectragram.errors import InputError, MissingExtraError
+
+nltk = pytest.importorskip("nltk")
+
+
+@given(trees)
+def test_there_and_back(tree: Tree) -> None:
+    theirs = to_nltk(tree)
+    assert theirs.leaves() == tree.leaves()
+    assert from_nltk(theirs) == tree
+
+
+def test_their_reading_is_ours(data_dir: Path) -> None:
+    for tree in real_trees(data_dir, "cess-esp", "dev", 7):
+        theirs = nltk.Tree.fromstring(str(tree))
+        assert to_nltk(tree) == theirs
+        assert from_nltk(theirs) == tree
+
+
+def test_what_only_they_allow() -> None:
+    mixed = nltk.Tree("S", [nltk.Tree("NP", [("the", "DT"), ("dog", "NN")]), "barks", ("(", "-LRB-")])
+    assert str(from_nltk(mixed)) == "(S (NP (DT the) (NN dog)) (X barks) (-LRB- -LRB-))"
+    assert from_nltk(nltk.Tree.fromstring("((NP (NN dog)))")) == parse_tree("(TOP (NP (NN dog)))")
+
+
+@pytest.mark.parametrize(
+    "tree", [nltk.Tree("NP", []), nltk.Tree("NN", ["New York"]), nltk.Tree("NP", [7]), nltk.Tree("NP", [None])]
+)
+def test_what_no_tree_can_hold(tree: object) -> None:
+    with pytest.raises(InputError):
+        from_nltk(tree)
+
+
+def test_deep_trees() -> None:
+    assert from_nltk(to_nltk(deep_tree("A"))) == deep_tree("A")
+
+
+def test_without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    with pytest.raises(MissingExtraError, match=r"spectragram\[interchange\]"):
+        to_nltk(parse_tree("(NN dog)"))
