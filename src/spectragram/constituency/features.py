@@ -1,0 +1,192 @@
+"""Inside and outside features of tree nodes, and their projection to a few dimensions.
+
+inside (phi)                                      outside (psi)
+the rule at the node                              the rule above, with the place of the node in it
+that rule with the left, the right child's rule   the two, the three rules above, with places
+each child's symbol                               the parent; the parent and the grandparent
+head tag; first and last tag; number of words     the first head tag above that differs; neighbouring tags
+words: lower-cased, class, last three letters     number of words to the left, to the right
+
+A feature f of label a is scaled by sqrt(n_a / (count(f) + kappa)), as in CCA with a diagonal covariance, and
+Omega_a = E[phi psi' | a] is decomposed. Everything is integer arithmetic on whole columns of nodes: a feature template is
+a column of numbers, and a combination of two is one number again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csr_matrix
+
+from spectragram.constituency.lexicon import word_types
+from spectragram.data.heads import HeadRules
+from spectragram.data.productions import LEXICAL
+from spectragram.data.signatures import signatures
+from spectragram.data.treebank import Treebank
+from spectragram.data.treebank_heads import head_words
+
+__all__ = ["FeatureColumns", "extract_features", "label_matrices"]
+
+KAPPA = 5.0
+"""Added to the count of a feature before scaling: rare features must not dominate."""
+MIN_COUNT = 2
+"""Features of a single node say nothing about any other."""
+
+
+@dataclass(frozen=True)
+class FeatureColumns:
+    """Feature templates as columns of numbers, one row a node.
+
+    ``inside`` and ``outside`` are int32 (n_nodes, n_templates); equal numbers in a column mean the same feature, and nodes
+    of different labels never share one. -1: the template does not apply.
+    """
+
+    inside: np.ndarray
+    outside: np.ndarray
+
+
+def extract_features(treebank: Treebank, head_rules: HeadRules, known: Container[str] = ()) -> FeatureColumns:
+    """All templates for all nodes; ``known`` holds lower-case words, for the classes of capitalised ones."""
+    context = _Context(treebank, head_rules, known)
+    symbol, left, right, parent = treebank.symbol, treebank.left, treebank.right, treebank.parent
+    rule = treebank.production
+    lexical = treebank.kind == LEXICAL
+    word, shape, suffix = context.word_columns()
+    inside = [
+        np.where(lexical, word, rule),
+        np.where(lexical, shape, _at(symbol, left) + 1),
+        np.where(lexical, suffix, _at(symbol, right) + 1),
+        np.where(lexical, -1, _pair(rule, _at(rule, left))),
+        np.where(lexical, -1, _pair(rule, _at(rule, right))),
+        np.where(lexical, -1, context.head_tag),
+        np.where(lexical, -1, _bucket(treebank.end - treebank.start)),
+        np.where(lexical, -1, context.first_tag),
+        np.where(lexical, -1, context.last_tag),
+    ]
+    is_left = _at(left, parent) == np.arange(len(symbol))
+    above = _pair(_at(rule, parent), is_left)
+    above2 = _pair(above, _at(above, parent))
+    above3 = _pair(above2, _at(above, _at(parent, parent)))
+    parent_symbol = _at(symbol, parent)
+    outside = [
+        above,
+        above2,
+        above3,
+        parent_symbol,
+        _pair(parent_symbol, _at(parent_symbol, parent)),
+        context.other_head,
+        _bucket(context.words_before),
+        _bucket(context.words_after),
+        context.tag_before,
+        context.tag_after,
+    ]
+    # -1 stands for "none" here, which is a value like any other: every node has all outside features.
+    return FeatureColumns(_by_label(symbol, inside), _by_label(symbol, [column + 1 for column in outside]))
+
+
+def _at(column: np.ndarray, node: np.ndarray) -> np.ndarray:
+    """``column[node]``, -1 where there is no node."""
+    return np.where(node >= 0, column[node], -1)
+
+
+def _pair(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Number the distinct pairs of values."""
+    key = (first.astype(np.int64) + 1) * (int(second.max(initial=0)) + 2) + second + 1
+    return np.unique(key, return_inverse=True)[1].astype(np.int32)
+
+
+def _bucket(n: np.ndarray) -> np.ndarray:
+    """Small numbers exactly, larger ones ever more roughly."""
+    return np.searchsorted([1, 2, 3, 4, 5, 6, 8, 11, 21, 41], n, side="right").astype(np.int32)
+
+
+def _by_label(symbol: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Give every (label, value) a number of its own, labels in order; -1 stays."""
+    table = np.empty((len(symbol), len(columns)), np.int32)
+    for c, column in enumerate(columns):
+        key = symbol.astype(np.int64) * (int(column.max(initial=0)) + 1) + column
+        key[column < 0] = -1
+        distinct, number = np.unique(key, return_inverse=True)
+        table[:, c] = number - (1 if distinct[0] < 0 else 0)
+    return table
+
+
+class _Context:
+    """Columns that take more than one node to compute."""
+
+    def __init__(self, treebank: Treebank, head_rules: HeadRules, known: Container[str]) -> None:
+        self.treebank, self.known = treebank, known
+        sentences = treebank.sentences
+        tree = treebank.tree_of_node
+        self.words_before = treebank.start - sentences.offsets[tree]
+        self.words_after = sentences.offsets[tree + 1] - treebank.end
+        leaf_tags = treebank.symbol[treebank.leaves]
+        none = treebank.productions.n_tags  # stands for the end of the sentence
+        self.first_tag = leaf_tags[treebank.start]
+        self.last_tag = leaf_tags[treebank.end - 1]
+        self.tag_before = np.where(self.words_before > 0, leaf_tags[treebank.start - 1], none)
+        self.tag_after = np.where(self.words_after > 0, np.append(leaf_tags, none)[treebank.end], none)
+        self.head_tag = leaf_tags[head_words(treebank, head_rules)]
+        self.other_head = _other_heads(treebank.parent, self.head_tag)
+
+    def word_columns(self) -> list[np.ndarray]:
+        """Of words, as numbers: lower-cased, class without the longest suffix, last three letters."""
+        treebank = self.treebank
+        leaves = treebank.leaves
+        tokens = treebank.sentences.tokens
+        words = treebank.productions.words.words
+        type_of, types = word_types(treebank)
+        classes = signatures([words[w] for w, _ in types], initial=[i for _, i in types], known=self.known)
+        columns = [np.full(len(treebank.kind), -1, np.int32) for _ in range(3)]
+        columns[0][leaves] = _numbers([word.lower() for word in words])[tokens]
+        columns[1][leaves] = _numbers([levels[1] for levels in classes])[type_of]
+        columns[2][leaves] = _numbers([word.lower()[-3:] for word in words])[tokens]
+        return columns
+
+
+def _numbers(names: Sequence[str]) -> np.ndarray:
+    index: dict[str, int] = {}
+    return np.array([index.setdefault(name, len(index)) for name in names], np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _other_heads(parent, head):  # type: ignore[no-untyped-def]
+    """Going up from each node, the first head tag that is another one; -1 if there is none."""
+    other = np.full(len(parent), -1, np.int32)
+    for n in range(len(parent) - 1, -1, -1):
+        if parent[n] >= 0:
+            other[n] = head[parent[n]] if head[parent[n]] != head[n] else other[parent[n]]
+    return other
+
+
+def label_matrices(
+    columns: np.ndarray, nodes: np.ndarray, noise: float = 0.0, rng: np.random.Generator | None = None
+) -> csr_matrix:
+    """Scaled feature vectors of the given nodes (all of one label), one row a node.
+
+    With ``noise`` every entry is multiplied by 1 + noise N(0, 1): other models of the same kind for an ensemble.
+    """
+    numbers = columns[nodes]
+    applies = numbers[0] >= 0  # a template applies to all nodes of a label or, for words and phrases, to none
+    numbers = numbers[:, applies]
+    local = np.empty(numbers.shape, np.int64)
+    width = 0
+    for c in range(numbers.shape[1]):
+        low = int(numbers[:, c].min())
+        local[:, c] = numbers[:, c] - low + width
+        width += int(numbers[:, c].max()) - low + 1
+    counts = np.bincount(local.ravel(), minlength=width)
+    scale = np.where(counts >= MIN_COUNT, np.sqrt(len(nodes) / (counts + KAPPA)), 0.0)
+    data = scale[local]
+    if noise > 0.0 and rng is not None:
+        data *= 1.0 + noise * rng.standard_normal(data.shape)
+    kept = np.flatnonzero(scale > 0.0)
+    renumber = np.zeros(width, np.int64)
+    renumber[kept] = np.arange(len(kept))
+    indptr = np.arange(len(nodes) + 1) * local.shape[1]
+    matrix = csr_matrix((data.ravel(), renumber[local].ravel(), indptr), shape=(len(nodes), max(len(kept), 1)))
+    matrix.eliminate_zeros()
+    return matrix

@@ -1,0 +1,292 @@
+"""Coarse pass: inside-outside with a plain PCFG, and the forest of what it finds likely.
+
+    inside    I(a, i, j) = sum over a -> b c and k of p(a -> b c) I(b, i, k) I(c, k, j)
+    outside   O(b, i, k) += p(a -> b c) O(a, i, j) I(c, k, j)         and the same for c
+    keep an edge when O(a, i, j) p(a -> b c) I(b, i, k) I(c, k, j) >= threshold * p(sentence)
+
+Insides of a span share a power of two, so sentences of any length fit into doubles; outsides carry its inverse,
+divided by p(sentence), which makes inside times outside a posterior. What falls below the threshold takes no part in
+the outside recursion, so most of a long sentence's chart is never visited a second time.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spectragram.inference.chart_rules import Forest, Rules, Weights
+
+__all__ = ["coarse_forest", "coarse_inside"]
+
+SLACK = 1.0 - 1e-9
+"""An item holds at least the posterior of each of its edges; rounding must not drop it."""
+
+
+@njit(cache=True, nogil=True)
+def span_id(i: int, j: int) -> int:
+    """Number of the span (i, j) in a triangular chart."""
+    return j * (j - 1) // 2 + i
+
+
+@njit(cache=True, nogil=True)
+def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignore[no-untyped-def]
+    """Inside values of all bottom and top items.
+
+    Parameters
+    ----------
+    rules, weights : Rules, Weights
+    lex_start : int32 array, shape (n + 1,)
+    lex_tag, lex_value : int32 and float64 arrays
+        Word i may have the tags ``lex_tag[lex_start[i]:lex_start[i + 1]]``, with p(word | tag) up to a factor.
+
+    Returns
+    -------
+    bottom, top : float64 arrays, shape (n * (n + 1) / 2, n_symbols)
+        Each row to be multiplied by two to the power of ``exponent``.
+    exponent : int64 array
+    active : int16 array, n_active : int32 array
+        Symbols with a non-zero top value, ``active[s, :n_active[s]]``.
+    """
+    n = len(lex_start) - 1
+    n_symbols = len(rules.left_start) - 1
+    n_cells = n * (n + 1) // 2
+    bottom = np.zeros((n_cells, n_symbols))
+    top = np.zeros((n_cells, n_symbols))
+    exponent = np.zeros(n_cells, np.int64)
+    active = np.empty((n_cells, n_symbols), np.int16)
+    n_active = np.zeros(n_cells, np.int32)
+    by_left, left_start = rules.by_left, rules.left_start
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            j = i + length
+            cell = span_id(i, j)
+            row = bottom[cell]
+            base = np.int64(-(1 << 40))
+            if length == 1:
+                base = 0
+                for e in range(lex_start[i], lex_start[i + 1]):
+                    row[lex_tag[e]] = lex_value[e]
+            for k in range(i + 1, j):
+                if n_active[span_id(i, k)] > 0 and n_active[span_id(k, j)] > 0:
+                    base = max(base, exponent[span_id(i, k)] + exponent[span_id(k, j)])
+            for k in range(i + 1, j):
+                left, right = span_id(i, k), span_id(k, j)
+                if n_active[left] == 0 or n_active[right] == 0:
+                    continue
+                factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - base, -2000))
+                if factor == 0.0:
+                    continue
+                for p in range(n_active[left]):
+                    b = np.int64(active[left, p])
+                    value_b = top[left, b] * factor
+                    for r in range(left_start[b], left_start[b + 1]):
+                        value_c = top[right, by_left[r, 1]]
+                        if value_c > 0.0:
+                            row[by_left[r, 0]] += value_b * value_c * weights.by_left[r]
+            largest = row.max()
+            if largest <= 0.0:
+                continue
+            shift = math.frexp(largest)[1]
+            exponent[cell] = base + shift
+            row *= math.ldexp(1.0, -shift)
+            _close_span(rules, weights, row, top[cell])
+            for a in range(n_symbols):
+                if top[cell, a] > 0.0:
+                    active[cell, n_active[cell]] = a
+                    n_active[cell] += 1
+    return bottom, top, exponent, active, n_active
+
+
+@njit(cache=True, nogil=True)
+def _close_span(rules, weights, bottom, top):  # type: ignore[no-untyped-def]
+    """Top values of a span from its bottom values: kept, or under a unary rule."""
+    for b in range(len(bottom)):
+        if bottom[b] > 0.0:
+            top[b] += weights.kept[b] * bottom[b]
+            for u in range(rules.child_start[b], rules.child_start[b + 1]):
+                top[rules.by_child[u, 0]] += weights.by_child[u] * bottom[b]
+
+
+@njit(cache=True, nogil=True)
+def _append(table, used, a, b, c, d):  # type: ignore[no-untyped-def]
+    """Write a row of four into ``table``, or into a copy twice as long when all rows are used; returns the table."""
+    if used == len(table):
+        bigger = np.empty((2 * used, 4), np.int32)
+        bigger[:used] = table
+        table = bigger
+    table[used, 0], table[used, 1], table[used, 2], table[used, 3] = a, b, c, d
+    return table
+
+
+@njit(cache=True, nogil=True)
+def _prune(rules, weights, inside, threshold):  # type: ignore[no-untyped-def]
+    """Outside pass; items, edges (cell, rule, left cell, right cell) and links of sufficient posterior, longest first."""
+    bottom, top, exponent, active, n_active = inside
+    n_cells, n_symbols = top.shape
+    n = int((math.sqrt(8.0 * n_cells + 1.0) - 1.0) / 2.0 + 0.5)
+    outside = np.zeros((n_cells, n_symbols))
+    under = np.empty(n_symbols)
+    items = np.empty((256, 4), np.int32)  # symbol, layer, start, end
+    edges = np.empty((1024, 4), np.int32)  # rule, start, split, end
+    links = np.empty((256, 4), np.int32)  # top symbol, unary rule, start, end
+    n_items = n_edges = n_links = 0
+    by_left, left_start = rules.by_left, rules.left_start
+    whole = span_id(0, n)
+    total = 0.0
+    for a in range(n_symbols):
+        total += weights.root[a] * top[whole, a]
+    if total > 0.0:
+        outside[whole] = weights.root / total
+    for length in range(n, 0, -1):
+        for i in range(n - length + 1):
+            j = i + length
+            cell = span_id(i, j)
+            under[:] = 0.0
+            alive = False
+            for q in range(n_active[cell]):
+                a = np.int64(active[cell, q])
+                if outside[cell, a] * top[cell, a] < threshold * SLACK or outside[cell, a] <= 0.0:
+                    outside[cell, a] = 0.0
+                    continue
+                alive = True
+                items = _append(items, n_items, a, 1, i, j)
+                n_items += 1
+                kept = weights.kept[a] * outside[cell, a]
+                if bottom[cell, a] * kept > 0.0 and bottom[cell, a] * kept >= threshold:
+                    under[a] += kept
+                    links = _append(links, n_links, a, -1, i, j)
+                    n_links += 1
+            if not alive:
+                continue
+            for b in range(n_symbols):
+                if bottom[cell, b] <= 0.0:
+                    continue
+                for u in range(rules.child_start[b], rules.child_start[b + 1]):
+                    value = weights.by_child[u] * outside[cell, rules.by_child[u, 0]]
+                    if value > 0.0 and value * bottom[cell, b] >= threshold:
+                        under[b] += value
+                        links = _append(links, n_links, rules.by_child[u, 0], rules.by_child[u, 1], i, j)
+                        n_links += 1
+                if under[b] > 0.0:
+                    items = _append(items, n_items, b, 0, i, j)
+                    n_items += 1
+            # Top values are at most about 1 and weights are probabilities, which bounds every edge with left child b.
+            largest = 2.0 * under.max()
+            for k in range(i + 1, j):
+                left, right = span_id(i, k), span_id(k, j)
+                if n_active[left] == 0 or n_active[right] == 0:
+                    continue
+                factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - exponent[cell], -2000))
+                for p in range(n_active[left]):
+                    b = np.int64(active[left, p])
+                    value_b = top[left, b] * factor
+                    if value_b * largest < threshold:
+                        continue
+                    for r in range(left_start[b], left_start[b + 1]):
+                        above = under[by_left[r, 0]]
+                        if above <= 0.0:
+                            continue
+                        c = by_left[r, 1]
+                        above *= weights.by_left[r]
+                        posterior = above * value_b * top[right, c]
+                        if posterior <= 0.0 or posterior < threshold:
+                            continue
+                        outside[left, b] += above * top[right, c] * factor
+                        outside[right, c] += above * value_b
+                        edges = _append(edges, n_edges, by_left[r, 2], i, k, j)
+                        n_edges += 1
+    return items[:n_items], edges[:n_edges], links[:n_links]
+
+
+@njit(cache=True, nogil=True)
+def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
+    """Number what :func:`_prune` kept, shortest spans first, and let edges and links refer to items."""
+    n_symbols = len(rules.left_start) - 1
+    scale = np.int64(2 * n_symbols)
+    rank = np.full(n * (n + 1) // 2, -1, np.int32)
+    order = 0
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            rank[span_id(i, i + length)] = order
+            order += 1
+    place = np.empty(len(items), np.int64)
+    for t in range(len(items)):
+        place[t] = rank[span_id(items[t, 2], items[t, 3])] * scale + items[t, 1] * n_symbols + items[t, 0]
+    place.sort()
+    spans = np.empty((len(items), 2), np.int32)
+    table = np.empty((len(items), 3), np.int32)
+    first_item = np.zeros(len(items) + 1, np.int32)
+    span_of_rank = np.full(order, -1, np.int32)
+    start_of_rank = np.empty((order, 2), np.int32)
+    for length in range(1, n + 1):
+        for i in range(n - length + 1):
+            start_of_rank[rank[span_id(i, i + length)], 0] = i
+            start_of_rank[rank[span_id(i, i + length)], 1] = i + length
+    n_spans = 0
+    for t in range(len(place)):
+        r = place[t] // scale
+        rest = place[t] % scale
+        if span_of_rank[r] < 0:
+            span_of_rank[r] = n_spans
+            spans[n_spans] = start_of_rank[r]
+            first_item[n_spans] = t
+            n_spans += 1
+        table[t, 0], table[t, 1], table[t, 2] = rest % n_symbols, rest // n_symbols, span_of_rank[r]
+    first_item[n_spans] = len(place)
+    by_rule = np.empty(len(edges), np.int64)
+    for e in range(len(edges)):
+        by_rule[e] = rank[span_id(edges[e, 1], edges[e, 3])] * np.int64(len(rules.binary)) + edges[e, 0]
+    edge_order = np.argsort(by_rule, kind="mergesort")
+    new_edges = np.empty((len(edges), 4), np.int32)
+    first_edge = np.zeros(n_spans + 1, np.int32)
+    for e in range(len(edges)):
+        rule, i, k, j = edges[edge_order[e]]
+        parent = rules.binary[rule, 0]
+        r = rank[span_id(i, j)]
+        new_edges[e, 0] = np.searchsorted(place, r * scale + parent)
+        new_edges[e, 1] = rule
+        new_edges[e, 2] = np.searchsorted(place, rank[span_id(i, k)] * scale + n_symbols + rules.binary[rule, 1])
+        new_edges[e, 3] = np.searchsorted(place, rank[span_id(k, j)] * scale + n_symbols + rules.binary[rule, 2])
+        first_edge[span_of_rank[r] + 1] += 1
+    by_top = np.empty(len(links), np.int64)
+    for e in range(len(links)):
+        by_top[e] = rank[span_id(links[e, 2], links[e, 3])] * scale + links[e, 0]
+    link_order = np.argsort(by_top, kind="mergesort")
+    new_links = np.empty((len(links), 3), np.int32)
+    first_link = np.zeros(n_spans + 1, np.int32)
+    for e in range(len(links)):
+        symbol, rule, i, j = links[link_order[e]]
+        r = rank[span_id(i, j)]
+        below = symbol if rule < 0 else rules.unary[rule, 1]
+        new_links[e, 0] = np.searchsorted(place, r * scale + n_symbols + symbol)
+        new_links[e, 1] = rule
+        new_links[e, 2] = np.searchsorted(place, r * scale + below)
+        first_link[span_of_rank[r] + 1] += 1
+    return (
+        spans[:n_spans].copy(),
+        first_item[: n_spans + 1].copy(),
+        np.cumsum(first_edge).astype(np.int32),
+        np.cumsum(first_link).astype(np.int32),
+        table,
+        new_edges,
+        new_links,
+    )
+
+
+def coarse_forest(
+    rules: Rules,
+    weights: Weights,
+    lexical: tuple[np.ndarray, np.ndarray, np.ndarray],
+    threshold: float,
+) -> Forest | None:
+    """The forest of edges, links and items whose posterior reaches ``threshold``; None where nothing parses.
+
+    ``lexical`` is ``(lex_start, lex_tag, lex_value)`` as :func:`coarse_inside` takes them.
+    """
+    inside = coarse_inside(rules, weights, *lexical)
+    found = _prune(rules, weights, inside, threshold)
+    if not len(found[0]):
+        return None
+    return Forest(*_assemble(rules, len(lexical[0]) - 1, *found))

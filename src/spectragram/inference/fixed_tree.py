@@ -1,0 +1,316 @@
+"""Inside-outside over trees that are known: the E-step of an L-PCFG, and the value of a skeletal tree.
+
+    paper (figure 2)   f^i = f^right C^{r_i}(f^left),   f^i = c^inf at words,   p(tree) = f^1 c^1
+
+Nodes come children before parents, one tree after the other. A node that is not unary and not under a unary node
+stands on the top layer by being *kept* (see :mod:`~spectragram.inference.chart_rules`); its vector includes that weight.
+
+Expected counts of a binary rule are its tensor times the sum over its nodes of beta (x) alpha_left (x) alpha_right / p,
+so the kernel only sums outer products and the tensor is multiplied in once at the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from spectragram.inference.chart_forest import Operators
+from spectragram.inference.chart_rules import Rules
+
+__all__ = ["Counts", "Nodes", "count_assignments", "expected_counts", "tree_values"]
+
+LEXICAL, UNARY, BINARY = 0, 1, 2
+
+
+class Nodes(NamedTuple):
+    """Trees in flat arrays; see :class:`spectragram.constituency.derivations.Derivations`."""
+
+    kind: np.ndarray  #: int8 (n,): 0 lexical, 1 unary, 2 binary
+    symbol: np.ndarray  #: int32 (n,)
+    rule: np.ndarray  #: int32 (n,): rule; for lexical nodes the row of the lexical vectors
+    left: np.ndarray  #: int32 (n,)
+    right: np.ndarray  #: int32 (n,)
+    kept: np.ndarray  #: uint8 (n,): 1 where the node is a bottom item kept as a top item
+    tree_start: np.ndarray  #: int64 (n_trees + 1,)
+
+
+class Counts(NamedTuple):
+    """Expected numbers of uses, for each combination of hidden states; laid out like the operators."""
+
+    binary: np.ndarray
+    unary: np.ndarray
+    lexical: np.ndarray  #: (n_rows, largest number of states)
+    bottom: np.ndarray  #: nodes that are not unary
+    kept: np.ndarray  #: of those, the ones that are top items as they are
+    root: np.ndarray
+    log_value: np.ndarray  #: (n_trees,) log p(tree); -inf for a tree without a positive value
+
+    def plus(self, other: Counts) -> Counts:
+        """Sum of the counts of two sets of trees, the first one's followed by the second one's values."""
+        sums = (a + b for a, b in zip(self[:-1], other[:-1], strict=True))
+        return Counts(*sums, np.concatenate([self.log_value, other.log_value]))
+
+
+@njit(cache=True, nogil=True)
+def _inside_tree(rules, operators, lexical, nodes, first, last, offset, alpha, outer):  # type: ignore[no-untyped-def]
+    """Scaled inside vectors of one tree; returns the log of the product of all scales, -inf if a vector vanishes."""
+    log_scale = 0.0
+    for n in range(first, last):
+        symbol, rule = nodes.symbol[n], nodes.rule[n]
+        here = offset[n - first]
+        m = operators.n_states[symbol]
+        offset[n - first + 1] = here + m
+        for x in range(m):
+            alpha[here + x] = 0.0
+        if nodes.kind[n] == LEXICAL:
+            for x in range(m):
+                alpha[here + x] = lexical[rule, x]
+        elif nodes.kind[n] == UNARY:
+            below = offset[nodes.left[n] - first]
+            n_below = operators.n_states[nodes.symbol[nodes.left[n]]]
+            for x in range(m):
+                row = operators.unary_start[rule] + x * n_below
+                for y in range(n_below):
+                    alpha[here + x] += operators.unary[row + y] * alpha[below + y]
+        else:
+            left, right = nodes.left[n], nodes.right[n]
+            a_left, a_right = offset[left - first], offset[right - first]
+            n_left, n_right = operators.n_states[nodes.symbol[left]], operators.n_states[nodes.symbol[right]]
+            start = operators.binary_start[rule]
+            for y in range(n_left):
+                value = alpha[a_left + y]
+                for z in range(n_right):
+                    outer[y * n_right + z] = value * alpha[a_right + z]
+            for pair in range(n_left * n_right):
+                value = outer[pair]
+                for x in range(m):
+                    alpha[here + x] += value * operators.binary_up[start + pair * m + x]
+        if nodes.kept[n]:
+            for x in range(m):
+                alpha[here + x] *= operators.kept[operators.state_start[symbol] + x]
+        scale = 0.0
+        for x in range(m):
+            scale = max(scale, abs(alpha[here + x]))
+        if scale <= 0.0:
+            return -np.inf
+        for x in range(m):
+            alpha[here + x] /= scale
+        log_scale += np.log(scale)
+    return log_scale
+
+
+@njit(cache=True, nogil=True)
+def _largest_tree(tree_start):  # type: ignore[no-untyped-def]
+    largest = 0
+    for t in range(len(tree_start) - 1):
+        largest = max(largest, tree_start[t + 1] - tree_start[t])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def tree_values(rules, operators, lexical, nodes):  # type: ignore[no-untyped-def]
+    """Sign and log absolute value of every tree; operators of any sign. Two float64 arrays, shape (n_trees,)."""
+    largest = operators.n_states.max()
+    size = _largest_tree(nodes.tree_start)
+    offset = np.zeros(size + 1, np.int64)
+    alpha = np.empty(size * largest)
+    outer = np.empty(largest * largest)
+    n_trees = len(nodes.tree_start) - 1
+    sign = np.zeros(n_trees)
+    log_value = np.full(n_trees, -np.inf)
+    for t in range(n_trees):
+        first, last = nodes.tree_start[t], nodes.tree_start[t + 1]
+        log_scale = _inside_tree(rules, operators, lexical, nodes, first, last, offset, alpha, outer)
+        if log_scale == -np.inf:
+            continue
+        root = operators.state_start[nodes.symbol[last - 1]]
+        value = 0.0
+        for x in range(operators.n_states[nodes.symbol[last - 1]]):
+            value += operators.root[root + x] * alpha[offset[last - 1 - first] + x]
+        if value != 0.0:
+            sign[t] = np.sign(value)
+            log_value[t] = np.log(abs(value)) + log_scale
+    return sign, log_value
+
+
+@njit(cache=True, nogil=True)
+def _outside_tree(rules, operators, nodes, first, last, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
+    """Outside vectors of one tree, each scaled so that alpha . beta = 1, and what they add to the counts."""
+    binary, unary, lexical, bottom, kept = counts
+    for n in range(last - 1, first - 1, -1):
+        symbol, rule = nodes.symbol[n], nodes.rule[n]
+        here = offset[n - first]
+        states = operators.state_start[symbol]
+        m = operators.n_states[symbol]
+        total = 0.0
+        for x in range(m):
+            total += alpha[here + x] * beta[here + x]
+        for x in range(m):
+            beta[here + x] /= total
+            posterior = alpha[here + x] * beta[here + x]
+            if nodes.kind[n] != UNARY:
+                bottom[states + x] += posterior
+                if nodes.kept[n]:
+                    kept[states + x] += posterior
+            if nodes.kind[n] == LEXICAL:
+                lexical[rule, x] += posterior
+        if nodes.kind[n] == UNARY:
+            below = offset[nodes.left[n] - first]
+            n_below = operators.n_states[nodes.symbol[nodes.left[n]]]
+            total = 0.0
+            for y in range(n_below):
+                beta[below + y] = 0.0
+            for x in range(m):
+                row = operators.unary_start[rule] + x * n_below
+                for y in range(n_below):
+                    beta[below + y] += beta[here + x] * operators.unary[row + y]
+            for y in range(n_below):
+                total += beta[below + y] * alpha[below + y]
+            for x in range(m):
+                row = operators.unary_start[rule] + x * n_below
+                for y in range(n_below):
+                    unary[row + y] += beta[here + x] * alpha[below + y] / total
+        elif nodes.kind[n] == BINARY:
+            left, right = nodes.left[n], nodes.right[n]
+            a_left, a_right = offset[left - first], offset[right - first]
+            n_left, n_right = operators.n_states[nodes.symbol[left]], operators.n_states[nodes.symbol[right]]
+            n_pairs = n_left * n_right
+            start = operators.binary_start[rule]
+            if nodes.kept[n]:
+                # Below this node the weight of keeping it belongs to the outside.
+                for x in range(m):
+                    beta[here + x] *= operators.kept[states + x]
+            for pair in range(n_pairs):
+                outer[pair] = 0.0
+            for x in range(m):
+                above = beta[here + x]
+                row = start + x * n_pairs
+                for pair in range(n_pairs):
+                    outer[pair] += above * operators.binary[row + pair]
+            for z in range(n_right):
+                beta[a_right + z] = 0.0
+            total = 0.0
+            for y in range(n_left):
+                value = alpha[a_left + y]
+                inner = 0.0
+                for z in range(n_right):
+                    entry = outer[y * n_right + z]
+                    beta[a_right + z] += value * entry
+                    inner += entry * alpha[a_right + z]
+                beta[a_left + y] = inner
+                total += inner * value
+            for y in range(n_left):
+                value = alpha[a_left + y] / total
+                for z in range(n_right):
+                    outer[y * n_right + z] = value * alpha[a_right + z]
+            for x in range(m):
+                above = beta[here + x]
+                row = start + x * n_pairs
+                for pair in range(n_pairs):
+                    binary[row + pair] += above * outer[pair]
+
+
+@njit(cache=True, nogil=True)
+def _expected_counts(rules, operators, lexical_vectors, nodes, first_tree, last_tree):  # type: ignore[no-untyped-def]
+    largest = operators.n_states.max()
+    size = _largest_tree(nodes.tree_start)
+    offset = np.zeros(size + 1, np.int64)
+    alpha = np.empty(size * largest)
+    beta = np.empty(size * largest)
+    outer = np.empty(largest * largest)
+    binary = np.zeros_like(operators.binary)
+    unary = np.zeros_like(operators.unary)
+    lexical = np.zeros_like(lexical_vectors)
+    bottom = np.zeros_like(operators.kept)
+    kept = np.zeros_like(operators.kept)
+    root = np.zeros_like(operators.root)
+    log_value = np.full(last_tree - first_tree, -np.inf)
+    counts = (binary, unary, lexical, bottom, kept)
+    for t in range(first_tree, last_tree):
+        first, last = nodes.tree_start[t], nodes.tree_start[t + 1]
+        log_scale = _inside_tree(rules, operators, lexical_vectors, nodes, first, last, offset, alpha, outer)
+        if log_scale == -np.inf:
+            continue
+        states = operators.state_start[nodes.symbol[last - 1]]
+        top = offset[last - 1 - first]
+        value = 0.0
+        for x in range(operators.n_states[nodes.symbol[last - 1]]):
+            beta[top + x] = operators.root[states + x]
+            value += beta[top + x] * alpha[top + x]
+        if value <= 0.0:
+            continue
+        log_value[t - first_tree] = np.log(value) + log_scale
+        for x in range(operators.n_states[nodes.symbol[last - 1]]):
+            root[states + x] += beta[top + x] * alpha[top + x] / value
+        _outside_tree(rules, operators, nodes, first, last, offset, alpha, beta, outer, counts)
+    for entry in range(len(binary)):
+        binary[entry] *= operators.binary[entry]
+    for entry in range(len(unary)):
+        unary[entry] *= operators.unary[entry]
+    return binary, unary, lexical, bottom, kept, root, log_value
+
+
+def expected_counts(
+    rules: Rules, operators: Operators, lexical: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int
+) -> Counts:
+    """Expected counts of rules and states over trees ``first_tree .. last_tree - 1``; probabilities only.
+
+    ``lexical`` (n_rows, largest number of states) holds the vector of each lexical rule.
+    """
+    return Counts(*_expected_counts(rules, operators, lexical, nodes, first_tree, last_tree))
+
+
+@njit(cache=True, nogil=True)
+def _count_assignments(layout, n_states, nodes, shares, n_lexical):  # type: ignore[no-untyped-def]
+    state_start, binary_start, unary_start = layout
+    binary = np.zeros(binary_start[-1])
+    unary = np.zeros(unary_start[-1])
+    lexical = np.zeros((n_lexical, shares.shape[1]))
+    bottom = np.zeros(state_start[-1])
+    kept = np.zeros(state_start[-1])
+    root = np.zeros(state_start[-1])
+    for n in range(len(nodes.kind)):
+        rule, states = nodes.rule[n], state_start[nodes.symbol[n]]
+        m = n_states[nodes.symbol[n]]
+        left, right = nodes.left[n], nodes.right[n]
+        for x in range(m):
+            share = shares[n, x]
+            if nodes.kind[n] != UNARY:
+                bottom[states + x] += share
+                if nodes.kept[n]:
+                    kept[states + x] += share
+            if nodes.kind[n] == LEXICAL:
+                lexical[rule, x] += share
+            elif nodes.kind[n] == UNARY:
+                n_below = n_states[nodes.symbol[left]]
+                for y in range(n_below):
+                    unary[unary_start[rule] + x * n_below + y] += share * shares[left, y]
+            else:
+                n_left, n_right = n_states[nodes.symbol[left]], n_states[nodes.symbol[right]]
+                for y in range(n_left):
+                    value = share * shares[left, y]
+                    row = binary_start[rule] + (x * n_left + y) * n_right
+                    for z in range(n_right):
+                        binary[row + z] += value * shares[right, z]
+    for t in range(len(nodes.tree_start) - 1):
+        n = nodes.tree_start[t + 1] - 1
+        for x in range(n_states[nodes.symbol[n]]):
+            root[state_start[nodes.symbol[n]] + x] += shares[n, x]
+    return binary, unary, lexical, bottom, kept, root, np.zeros(0)
+
+
+def count_assignments(
+    layout: tuple[np.ndarray, np.ndarray, np.ndarray],
+    n_states: np.ndarray,
+    nodes: Nodes,
+    shares: np.ndarray,
+    n_lexical: int,
+) -> Counts:
+    """Counts when node n is in state x with probability ``shares[n, x]``, independently of all other nodes.
+
+    ``layout`` is that of :func:`spectragram.inference.chart_forest.layout`, ``shares`` (n_nodes, largest number
+    of states) any real numbers: clusters, posteriors, or vectors in another basis.
+    """
+    return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, shares, n_lexical))
