@@ -111,6 +111,10 @@ def test_results_are_merged_in_the_order_of_shards_not_of_finishing() -> None:
         assert map_reduce(slower_the_earlier, range(6), executor=executor) == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_count_can_be_continued() -> None:
+    assert map_reduce(as_list, [2, 3], initial=[0, 1]) == [0, 1, 2, 3]
+
+
 def test_any_executor_with_submit_will_do() -> None:
     class Later:
         """Runs nothing until asked for the result."""

@@ -104,6 +104,7 @@ def map_reduce(
     executor: Executor | None = None,
     retries: int = 3,
     progress: Progress | None = None,
+    initial: Result | None = None,
 ) -> Result:
     """Merge ``function(shard)`` over all shards, in their order: ``merge(merge(r0, r1), r2)`` and so on.
 
@@ -126,6 +127,8 @@ def map_reduce(
         How many times a lost shard is sent again. A shard that raises is not: it would raise again.
     progress
         Called as ``progress(done, total)`` after each shard is merged; ``total`` is None for a generator.
+    initial
+        What the first result is merged into (a count that is continued), instead of standing alone.
 
     Raises
     ------
@@ -147,7 +150,7 @@ def map_reduce(
             )
             stack.enter_context(workers)
             results = stack.enter_context(contextlib.closing(_in_order(function, shards, workers, retries)))
-        return _fold(results, merge, total, progress)
+        return _fold(results, merge, total, progress, initial)
 
 
 def _fold(
@@ -155,11 +158,12 @@ def _fold(
     merge: Callable[[Result, Result], Result],
     total: int | None,
     progress: Progress | None,
+    initial: Result | None,
 ) -> Result:
-    merged: Any = None
+    merged: Any = initial
     done = 0
     for done, result in enumerate(results, 1):
-        merged = result if done == 1 else merge(merged, result)
+        merged = result if merged is None else merge(merged, result)
         if progress is not None:
             progress(done, total)
     if done == 0:
