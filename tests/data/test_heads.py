@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.data.tree_examples import real_trees
 
 from spectragram.data.brackets import parse_tree
-from spectragram.data.heads import ENGLISH, HeadRules, learn_head_rules
+from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ from spectragram.data.heads import ENGLISH, HeadRules, learn_head_rules
     ],
 )
 def test_english_heads(phrase: str, children: str, head: int) -> None:
-    assert ENGLISH.head_index(phrase, children.split()) == head
+    assert ENGLISH_HEADS.head_index(phrase, children.split()) == head
 
 
 def test_searches_are_tried_in_order() -> None:
@@ -60,9 +60,9 @@ def test_the_head_is_the_winner_of_any_tournament(phrase: str, children: list[st
     left = list(range(len(children)))
     while len(left) > 1:
         i = data.draw(st.integers(0, len(left) - 2))
-        loser = 1 - ENGLISH.head_index(phrase, [children[left[i]], children[left[i + 1]]])
+        loser = 1 - ENGLISH_HEADS.head_index(phrase, [children[left[i]], children[left[i + 1]]])
         del left[i + loser]
-    assert left == [ENGLISH.head_index(phrase, children)]
+    assert left == [ENGLISH_HEADS.head_index(phrase, children)]
 
 
 def test_rules_learned_from_a_few_trees() -> None:
@@ -89,7 +89,7 @@ def test_learned_rules_agree_with_the_english_table(data_dir: Path) -> None:
         for node in tree.subtrees():
             if len(node.children) > 1:
                 labels = [child.label for child in node.children]
-                head = ENGLISH.head_index(node.label, labels)
+                head = ENGLISH_HEADS.head_index(node.label, labels)
                 total += 1
                 agreed += learned.head_index(node.label, labels) == head
                 first += head == 0
@@ -111,5 +111,5 @@ def test_spanish_and_icelandic_heads(data_dir: Path) -> None:
 
 
 def test_ranks_are_in_table_order() -> None:
-    ranks = [ENGLISH.preference("VP", child).rank for child in ["TO", "VBD", "VP", "NP", "XX", ","]]
+    ranks = [ENGLISH_HEADS.preference("VP", child).rank for child in ["TO", "VBD", "VP", "NP", "XX", ","]]
     assert all(a < b for a, b in pairwise(ranks))

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees
 
-from spectragram.data.binarize import Binarizer, is_intermediate
+from spectragram.data.binarization import Binarizer, is_intermediate
 from spectragram.data.brackets import parse_tree
-from spectragram.data.heads import ENGLISH, HeadRules, learn_head_rules
+from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 from spectragram.data.productions import BINARY, LEXICAL, UNARY, Productions
 from spectragram.data.treebank import Treebank
 from spectragram.data.treebank_heads import head_words
@@ -207,7 +207,7 @@ def heads_by_span(tree: Tree, rules: HeadRules) -> dict[tuple[int, int], int]:
 @pytest.mark.parametrize(("treebank", "english"), [("wsj-sample/clean", True), ("cess-esp", False)])
 def test_heads_do_not_depend_on_binarisation(data_dir: Path, treebank: str, english: bool, direction: str) -> None:
     some = list(real_trees(data_dir, treebank, "dev", 3))
-    rules = ENGLISH if english else learn_head_rules(some)
+    rules = ENGLISH_HEADS if english else learn_head_rules(some)
     encoded = Treebank.from_trees(some, Binarizer(direction, 1, 2, rules))  # type: ignore[arg-type]
     heads = head_words(encoded, rules)
     labels = encoded.productions.labels
@@ -227,7 +227,7 @@ def test_heads_do_not_depend_on_binarisation(data_dir: Path, treebank: str, engl
 
 def test_an_intermediate_symbol_has_the_best_head_it_covers() -> None:
     treebank = Treebank.from_trees([parse_tree("(NP (NN a) (PP (IN b) (NN c)) (CC d) (JJ e))")])
-    heads = head_words(treebank, ENGLISH)
+    heads = head_words(treebank, ENGLISH_HEADS)
     names = {treebank.productions.labels[s]: int(h) for s, h in zip(treebank.symbol, heads, strict=True)}
     # The last two children are CC and JJ, of which JJ can head an NP; the PP before them can not.
     assert names["NP"] == 0

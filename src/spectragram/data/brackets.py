@@ -4,7 +4,7 @@ What a file may hold beyond plain ``(label child ...)``:
 
 - an outer bracket without a label, ``( (S ...) )``: it gets the label ``TOP``;
 - words without a tag of their own, ``(NP the (NN dog))``: they get the tag ``X``;
-- traces, functional tags, indices: kept (:func:`~spectragram.data.clean.clean` removes them);
+- traces, functional tags, indices: kept (:func:`~spectragram.data.cleaning.clean` removes them);
 - parentheses as words, written ``-LRB-`` and ``-RRB-``: kept as they stand (:func:`unescape_word`).
 
 Anything else is an :class:`~spectragram.errors.InputError` with file and line.

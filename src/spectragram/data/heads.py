@@ -4,7 +4,7 @@ A rule is a list of searches, tried in turn: the first child from the left (or r
 set. That makes preference a total order on (label, place), so the head of many children is the winner of a
 tournament between neighbours. Binarised trees rely on it: an intermediate symbol is headed by the best child so far.
 
-:data:`ENGLISH` follows the table of Magerman (1995) and Collins (1999) for Penn Treebank labels, without the
+:data:`ENGLISH_HEADS` follows the table of Magerman (1995) and Collins (1999) for Penn Treebank labels, without the
 adjustment for coordination, which is no such order. For any other treebank :func:`learn_head_rules` finds rules in
 the trees themselves.
 """
@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from spectragram.data.trees import Tree
 
-__all__ = ["ENGLISH", "HeadRules", "learn_head_rules"]
+__all__ = ["ENGLISH_HEADS", "HeadRules", "learn_head_rules"]
 
 Side = Literal["left", "right"]
 Search = tuple[Side, frozenset[str]]
@@ -70,7 +70,7 @@ class HeadRules:
     def head_index(self, phrase: str, children: Sequence[str]) -> int:
         """Place of the head among the labels of a phrase's children.
 
-        >>> ENGLISH.head_index("NP", ["DT", "JJ", "NN", "PP"])
+        >>> ENGLISH_HEADS.head_index("NP", ["DT", "JJ", "NN", "PP"])
         2
         """
         best = self.preference(phrase, children[0])
@@ -153,7 +153,7 @@ def _table(text: str) -> dict[str, list[Search]]:
     return searches
 
 
-ENGLISH = HeadRules(
+ENGLISH_HEADS = HeadRules(
     _table("""
     ADJP       left   NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB
     ADVP       right  RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN

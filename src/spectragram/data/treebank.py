@@ -20,7 +20,7 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.binarize import Binarizer, unbinarize
+from spectragram.data.binarization import Binarizer, unbinarize
 from spectragram.data.corpus import Corpus, even_parts
 from spectragram.data.productions import BINARY, LEXICAL, Productions
 from spectragram.data.treebank_encoding import NodeCollector, link_nodes, offsets_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spectragram.data.binarize import base_label, is_intermediate
+from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.heads import HeadRules
 from spectragram.data.productions import LEXICAL, UNARY, Productions
 from spectragram.data.treebank import Treebank

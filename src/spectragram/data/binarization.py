@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from spectragram.data.heads import ENGLISH, HeadRules
+from spectragram.data.heads import ENGLISH_HEADS, HeadRules
 from spectragram.data.labels import Marks
 from spectragram.data.trees import Tree, fold, make_tree
 from spectragram.errors import InputError
@@ -73,7 +73,7 @@ class Binarizer:
     direction: Direction = "right"
     horizontal: int | None = 0
     vertical: int = 1
-    head_rules: HeadRules = ENGLISH
+    head_rules: HeadRules = ENGLISH_HEADS
     _plans: dict[tuple, _Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ def binarize(
     direction: Direction = "right",
     horizontal: int | None = 0,
     vertical: int = 1,
-    head_rules: HeadRules = ENGLISH,
+    head_rules: HeadRules = ENGLISH_HEADS,
 ) -> Tree:
     """Binarise one tree; for many, make a :class:`Binarizer` once and call that.
 

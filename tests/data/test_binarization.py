@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.tree_examples import TREEBANKS, deep_tree, names, real_trees, trees
 
-from spectragram.data.binarize import Binarizer, base_label, binarize, is_intermediate, unbinarize
+from spectragram.data.binarization import Binarizer, base_label, binarize, is_intermediate, unbinarize
 from spectragram.data.brackets import parse_tree
-from spectragram.data.heads import ENGLISH, learn_head_rules
+from spectragram.data.heads import ENGLISH_HEADS, learn_head_rules
 from spectragram.data.trees import Tree
 from spectragram.data.unary import collapse_unaries, expand_unaries
 from spectragram.errors import InputError
@@ -130,7 +130,7 @@ def test_settings_are_checked(arguments: tuple, problem: str) -> None:
 @pytest.mark.parametrize("treebank", TREEBANKS)
 def test_real_trees_come_back_exactly(data_dir: Path, treebank: str) -> None:
     dev = list(real_trees(data_dir, treebank, "dev"))
-    rules = ENGLISH if treebank.startswith("wsj") else learn_head_rules(dev)
+    rules = ENGLISH_HEADS if treebank.startswith("wsj") else learn_head_rules(dev)
     for setting in SETTINGS:
         binarizer = Binarizer(*setting, rules)  # type: ignore[arg-type]
         assert all(unbinarize(binarizer(tree)) == tree for tree in dev)
