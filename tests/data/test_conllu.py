@@ -105,6 +105,7 @@ def test_heads_may_be_missing_unless_trees_are_asked_for() -> None:
         ("1\tw\t_\t_\t_\t_\t0\t_\t_\t_\n# late\n", 2, "a comment inside a sentence"),
         (with_heads(0, 3), 2, "head '3' of word 2"),
         (with_heads(0, "-1"), 2, "head '-1' of word 2"),
+        (with_heads(0, 3).rstrip("\n"), 2, "head '3' of word 2"),
         (with_heads("1" * 5000), 1, "head '1111"),
         (with_heads("١"), 1, "head '١' of word 1"),
     ],
@@ -138,6 +139,11 @@ def test_heads_that_are_no_tree_are_refused_on_demand(
         list(read_conllu(path, check_tree=True))
     assert str(caught.value).startswith(f"{path}:{line + 3}: word {line} (w{line}): ")
     assert message in str(caught.value)
+
+
+def test_the_line_of_a_bad_head_counts_multi_word_tokens_and_empty_nodes() -> None:
+    with pytest.raises(InputError, match=r"line 9: word 3 \(a\): its heads form a cycle: 3 <- 5 <- 3"):
+        parse_conllu(EXAMPLE.replace("mar\tNOUN\tN\t_\t1", "mar\tNOUN\tN\t_\t3"), check_tree=True)
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=6))

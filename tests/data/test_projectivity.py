@@ -82,6 +82,13 @@ def test_lifting_a_worked_case() -> None:
     assert heads.tolist() == [2, 3, 0, 3, 2, 7, 5, 4], "the argument is left alone"
 
 
+def test_the_shortest_arc_is_lifted_first() -> None:
+    # 5 -> 3 and 2 -> 5 both span word 4, which is below neither 5 nor 2. The shorter one first: 3 rises to 2, the
+    # head of 5; then 5 rises to 4. The other way round 3 would end up at 4 as well.
+    lifted, n_lifts = projectivize([0, 4, 5, 1, 2])
+    assert (lifted.tolist(), n_lifts) == ([0, 4, 2, 1, 4], 2)
+
+
 def test_real_treebanks_have_the_published_number_of_nonprojective_trees(data_dir: Path) -> None:
     sentences = read_conllu(data_dir / "ud-ewt/en_ewt-ud-dev.conllu.gz")
     heads = [sentence.heads for sentence in sentences if not is_projective(sentence.heads)]

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spectragram import files
-from spectragram.data.encoding import WordTable
+from spectragram.data.encoding import WordTable, _find
 from spectragram.data.text import FileShard, count_words, encode_blocks, read_text, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
@@ -80,6 +80,18 @@ def test_a_table_grows_past_its_first_size_and_keeps_its_words(rng: np.random.Ge
     assert len(names) == len(set(words)) > 1 << 15
     assert [names[i] for i in np.concatenate(encoded)] == words
     assert dict(zip(names, table.counts.tolist(), strict=True)) == Counter(words)
+
+
+def test_words_with_the_same_hash_are_told_apart() -> None:
+    spellings = np.frombuffer(bytearray(b"abcabd"), np.uint8)
+    starts = np.array([0, 3, 6])
+    slots = np.zeros(8, np.uint64)
+    hashed = np.uint64(5 << 32 | 7)  # the last slot, so that the next ones are looked for from the beginning
+    slots[7] = 5 << 32 | 1
+    slots[0] = 5 << 32 | 2
+    for word, slot in [(b"abc", 7), (b"abd", 0), (b"abe", 1), (b"ab", 1), (b"abcd", 1)]:
+        array = np.frombuffer(word, np.uint8)
+        assert _find(array, 0, len(word), hashed, slots, spellings, starts) == slot
 
 
 def test_a_given_table_finds_its_words_whatever_they_hold() -> None:

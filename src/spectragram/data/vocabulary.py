@@ -68,7 +68,7 @@ class Vocabulary:
         words = [candidates[i] for i in order.tolist()]
         numbers = numbers[order]
         missing = sum(counts.values()) - int(numbers.sum())
-        if unknown is not None and (missing > 0 or unknown in counts):
+        if unknown is not None and missing > 0:
             return cls([*words, unknown], np.append(numbers, missing), unknown)
         return cls(words, numbers, None)
 
