@@ -117,7 +117,7 @@ class Sentence:
                 )
             for row, value in zip(words, values, strict=True):
                 if not value or any(mark in value for mark in "\t\n\r"):
-                    raise InputError(f"{name} {value!r} is empty or holds a tab or a line end")
+                    raise InputError(f"{name} {value!r:.40} is empty or holds a tab or a line end")
                 row[place] = value
         filled = map(tuple, words)
         return replace(self, rows=tuple(next(filled) if row[ID].isdigit() else row for row in self.rows))
@@ -139,7 +139,7 @@ class Sentence:
             word, what = problem
             line = None if self.line is None else self.line + self.rows.index(self.words[word - 1])
             raise InputError(
-                f"word {word} ({self.forms[word - 1]}): {what}",
+                f"word {word} ({self.forms[word - 1]:.40}): {what}",
                 path=self.path,
                 line=line,
                 remedy="give each word one head so that all lead to a single root",
@@ -212,7 +212,7 @@ def _finished(
     for number, row in enumerate(rows, line):
         if row[HEAD] != "_" and not 0 <= plain_number(row[HEAD]) <= n_words:
             raise InputError(
-                f"head {row[HEAD]!r} of word {row[ID]} ({row[FORM]})",
+                f"head {row[HEAD]!r:.40} of word {row[ID]} ({row[FORM]:.40})",
                 path=source,
                 line=number,
                 remedy=f"heads here are 0 to {n_words}, or _ where unknown",
@@ -238,7 +238,7 @@ def _check_ids(rows: list[tuple[str, ...]], source: Source | None, line: int) ->
             first, dash, last = identifier.partition("-")
             if first != expected or not dash or not plain_number(last) > n_words >= last_of_range:
                 raise InputError(
-                    f"id {identifier!r}, expected {expected}",
+                    f"id {identifier!r:.40}, expected {expected}",
                     path=source,
                     line=number,
                     remedy="number words 1, 2, 3 ..., multi-word tokens like 3-4, empty nodes like 8.1, "
