@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 
 from spectragram.errors import InputError
 
-__all__ = ["atomic_write", "decode_utf8", "open_input", "output", "read_blocks", "read_lines"]
+__all__ = ["atomic_write", "decode_utf8", "is_gzipped", "open_input", "output", "read_blocks", "read_lines"]
 
 Source = str | os.PathLike[str]
 """A path, or ``"-"`` for standard input (or output)."""
