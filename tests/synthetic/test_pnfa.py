@@ -121,6 +121,11 @@ def test_random_automata_are_as_well_conditioned_as_asked(
     assert np.linalg.svd(block, compute_uv=False)[n_states - 1] > 1e-8
 
 
+@pytest.mark.parametrize("length", [0.1, 1.0, 30.0])
+def test_strings_are_as_long_as_asked(length: float, rng: np.random.Generator) -> None:
+    assert PNFA.random(4, 3, rng=rng, mean_length=length, conditioning=0).mean_length() == pytest.approx(length)
+
+
 def test_what_cannot_be_had_is_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match=r"reached conditioning 0\.99 .*fewer states"):
         PNFA.random(6, 2, rng=rng, conditioning=0.99)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spectragram.errors import InputError
-from spectragram.synthetic.rhmm import Moments, RefinementHMM, window_features
+from spectragram.synthetic.rhmm import RefinementMoments, RefinementHMM, window_features
 
 
 @pytest.fixture
@@ -68,11 +68,11 @@ def test_marginals_add_up_to_the_probability_of_the_observations(finite: Refinem
 
 def weighted_moments(
     model: RefinementHMM, weighted: Iterator[tuple[float, tuple[int, ...], tuple[int, ...]]]
-) -> tuple[Moments, np.ndarray]:
-    """Moments by going over sequences with weights, and the total weight of positions of each label."""
+) -> tuple[RefinementMoments, np.ndarray]:
+    """RefinementMoments by going over sequences with weights, and the total weight of positions of each label."""
     l, n = model.n_labels, model.n_observations
     d1, d2, d3, d4 = 2 * n + l + 2, n + l + 2, n, 2 * (n + l + 2)
-    sums = Moments(
+    sums = RefinementMoments(
         np.zeros((l, d1, d2)),
         np.zeros((l, d3, d4)),
         np.zeros((l, l, d1, d2, d3)),
@@ -99,7 +99,7 @@ def weighted_moments(
         for name, array in vars(sums).items()
         if name != "initial"
     }
-    return Moments(**per_label, initial=sums.initial), positions
+    return RefinementMoments(**per_label, initial=sums.initial), positions
 
 
 def test_moments_equal_enumeration(finite: RefinementHMM) -> None:
@@ -144,7 +144,7 @@ def test_a_hundred_thousand_sequences_have_the_right_frequencies(
         assert abs(found.get(key, 0) / n - p) <= 5 * np.sqrt(p * (1 - p) / n)
 
 
-def recover(moments: Moments, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def recover(moments: RefinementMoments, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The spectral algorithm of figure 4: c_a^1 (l, m), C^{b|a}(c_x^a) (l, l, n, m, m), C^{*|a}(c_x^a) (l, n, m)."""
     l, n = moments.initial.shape[0], moments.emission.shape[1]
     Phi, Psi, Xi, Upsilon = ([] for _ in range(4))

@@ -18,6 +18,7 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
+from scipy.optimize import brentq
 
 from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
@@ -69,16 +70,15 @@ class PNFA:
     ) -> PNFA:
         """Draw an automaton whose :meth:`conditioning` is at least the one asked for.
 
-        Strings have about ``mean_length`` symbols.
+        Strings have exactly ``mean_length`` symbols on average.
         """
 
         def draw(sharpness: float) -> PNFA:
-            # Unequal ends tell states apart; their mean sets the length.
-            final = np.clip(rng.uniform(0.5, 1.5, n_states) / (mean_length + 1), 0, 1)
+            initial = rng.dirichlet(np.ones(n_states))
             moves = draw_rows(n_states, n_symbols * n_states, sharpness, rng)
-            operators = moves.reshape(n_states, n_symbols, n_states).transpose(1, 0, 2)
-            operators = operators * (1 - final)[:, None]
-            return cls(rng.dirichlet(np.ones(n_states)), operators, final)
+            moves = moves.reshape(n_states, n_symbols, n_states).transpose(1, 0, 2)
+            stay = _scaled_to_length(rng.uniform(0.5, 1.5, n_states), initial, moves.sum(axis=0), mean_length)
+            return cls(initial, moves * stay[:, None], 1 - stay)
 
         return conditioned(draw, PNFA.conditioning, conditioning)
 
@@ -198,6 +198,21 @@ class PNFA:
         """What may happen next, (m, k * m + 1): every (symbol, next state), symbol-major, and last the end."""
         moves = self.operators.transpose(1, 0, 2).reshape(self.n_states, -1)
         return np.hstack([moves, self.final[:, None]])
+
+
+def _scaled_to_length(odds: np.ndarray, initial: np.ndarray, moves: np.ndarray, length: float) -> np.ndarray:
+    """Probability of going on in each state, with odds in the given proportions, that makes strings this long."""
+
+    def goes_on(log_scale: float) -> np.ndarray:
+        return 1 / (1 + 1 / (np.exp(log_scale) * odds))
+
+    def excess(log_scale: float) -> float:
+        stay = goes_on(log_scale)
+        visits = np.linalg.solve(np.eye(len(odds)) - (stay[:, None] * moves).T, initial)
+        return float(visits @ stay) - length
+
+    # Were all odds alike, strings would be as long as the odds; the extremes enclose the answer.
+    return goes_on(brentq(excess, *np.log(length / np.array([odds.max() + 1e-6, odds.min() - 1e-6]))))
 
 
 def walk(

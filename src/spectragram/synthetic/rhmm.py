@@ -6,11 +6,11 @@
     o(x | a, h)                      emission          (l, m, n)
     f(* | a, h)                      stop              (l, m)
     Gamma^a                          state_given_label (l, m)
-    I^a, J^a, K^a, W^a               Views.future, past, present, destiny    (l, d, m)
-    Omega_1^a, Omega_2^a             Moments.future_past, present_destiny    (l, d1, d2), (l, d3, d4)
-    D^{b|a}, D^{*|a}, d_x^a, c_a^1   Moments.next, end, emission, initial, before projection
+    I^a, J^a, K^a, W^a               RefinementViews.future, past, present, destiny    (l, d, m)
+    Omega_1^a, Omega_2^a             RefinementMoments.future_past, present_destiny    (l, d1, d2), (l, d3, d4)
+    D^{b|a}, D^{*|a}, d_x^a, c_a^1   RefinementMoments.next, end, emission, initial, before projection
 
-Moments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence; then
+RefinementMoments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence; then
 the length of a sequence ties its past to its future, and the factorisation behind the method holds only in
 approximation. Counting every position has no such tie.)
 """
@@ -35,7 +35,7 @@ from spectragram.synthetic._chance import (
 )
 from spectragram.synthetic.automata import PNFA
 
-__all__ = ["LabelledSample", "Moments", "RefinementHMM", "Views", "window_features"]
+__all__ = ["LabelledSample", "RefinementMoments", "RefinementHMM", "RefinementViews", "window_features"]
 
 
 class LabelledSample(NamedTuple):
@@ -46,7 +46,7 @@ class LabelledSample(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Views:
+class RefinementViews:
     """Mean of each feature vector given label and state of the current position, shape (l, d, m) each."""
 
     future: np.ndarray
@@ -54,13 +54,15 @@ class Views:
     present: np.ndarray
     destiny: np.ndarray
 
-    def transformed(self, future: np.ndarray, past: np.ndarray, present: np.ndarray, destiny: np.ndarray) -> Views:
+    def transformed(
+        self, future: np.ndarray, past: np.ndarray, present: np.ndarray, destiny: np.ndarray
+    ) -> RefinementViews:
         """The means after a linear map of each feature vector; maps have shape (new d, d)."""
-        return Views(future @ self.future, past @ self.past, present @ self.present, destiny @ self.destiny)
+        return RefinementViews(future @ self.future, past @ self.past, present @ self.present, destiny @ self.destiny)
 
 
 @dataclass(frozen=True)
-class Moments:
+class RefinementMoments:
     """Exact expectations given the current label a, over all positions (see the table above)."""
 
     future_past: np.ndarray
@@ -186,7 +188,7 @@ class RefinementHMM:
         visits = self.visits()
         return visits / visits.sum(axis=1, keepdims=True)
 
-    def views(self) -> Views:
+    def views(self) -> RefinementViews:
         """Exact means of :func:`window_features` given label and state."""
         l, m = self.initial.shape
         size = l * m
@@ -201,14 +203,14 @@ class RefinementHMM:
         def by_label(means: np.ndarray) -> np.ndarray:
             return means.reshape(l, m, -1).transpose(0, 2, 1)
 
-        return Views(
+        return RefinementViews(
             by_label(np.hstack([o, following])),
             by_label(preceding),
             by_label(o),
             by_label(np.hstack([preceding, following])),
         )
 
-    def moments(self, views: Views | None = None) -> Moments:
+    def moments(self, views: RefinementViews | None = None) -> RefinementMoments:
         """Exact moments of the window features, or of other views of which the means are known.
 
         Other views must respect the model: future and past, and present and destiny, independent given (a, h).
@@ -218,7 +220,7 @@ class RefinementHMM:
         # E[[A2 = b] phi(F2) | a, h] = I^b T^{b|a}
         skipped = np.einsum("bik,ahbk->abih", v.future, t)
         present = v.present * gamma[:, None]
-        return Moments(
+        return RefinementMoments(
             np.einsum("aih,ajh,ah->aij", v.future, v.past, gamma),
             np.einsum("akh,alh->akl", present, v.destiny),
             np.einsum("abih,ajh,akh->abijk", skipped, v.past, present),
