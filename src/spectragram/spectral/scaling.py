@@ -1,0 +1,105 @@
+"""CCA scaling: frequent features count less, so that the SVD sees correlation instead of frequency.
+
+    paper                          here                        shape
+    sqrt(n / (count(f) + kappa))   cca_weights(counts, n=n)    (d,)     Cohen et al. 2013, per feature
+    diag(u)^-1/2, diag(v)^-1/2     Scaling.left, .right        (d,), (e,)
+    Omega                          Scaling.apply(counts)       (d, e)   Stratos et al. 2014, figure 4
+
+Both papers compute the same matrix: with features scaled by sqrt(n / (count + kappa)),
+
+    (1/n) sum_i phi_i psi_i^T   =   C_fg / sqrt((c_f + kappa) (c_g + kappa)),   C = sum_i (unscaled) phi_i psi_i^T,
+
+which is diag(u)^-1/2 B diag(v)^-1/2 for B = C / n and u = (c + kappa) / n. The number of examples cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from spectragram.errors import InputError
+from spectragram.spectral.subspace import Subspace
+
+__all__ = ["Scaling", "cca_weights", "scale_features"]
+
+
+def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np.ndarray:
+    """Weight sqrt(n / (count + kappa)) of each feature, (d,) -> (d,); 0 where count and kappa are both 0.
+
+    ``kappa`` pseudo-counts keep rare features from dominating. With ``n`` the number of examples the weights are
+    those of feature rows (whose products are then averaged); with 1 those of rows and columns of a count matrix.
+    """
+    counts = np.asarray(counts, np.float64)
+    if kappa < 0 or (counts < 0).any():
+        raise InputError(f"kappa={kappa}, smallest count {counts.min(initial=0.0)}", remedy="neither may be negative")
+    smoothed = counts + kappa
+    return np.sqrt(np.divide(n, smoothed, out=np.zeros_like(smoothed), where=smoothed > 0))
+
+
+def scale_features(rows: Any, weights: np.ndarray) -> Any:
+    """Feature rows (n, d), sparse or dense, with column f multiplied by ``weights[f]``; a new matrix."""
+    if not scipy.sparse.issparse(rows):
+        return np.asarray(rows) * weights
+    rows = scipy.sparse.csr_array(rows)
+    data = rows.data * weights[rows.indices]
+    return scipy.sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Weights of the rows and of the columns of one cross moment.
+
+    Attributes
+    ----------
+    left : array, shape (d,)
+    right : array, shape (e,)
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+
+    @classmethod
+    def from_counts(
+        cls, left_counts: np.ndarray, right_counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0
+    ) -> Self:
+        """CCA weights of both sides from how often each row and each column was seen."""
+        return cls(cca_weights(left_counts, kappa=kappa, n=n), cca_weights(right_counts, kappa=kappa, n=n))
+
+    def apply(self, matrix: Any) -> Any:
+        """diag(left) M diag(right): sparse stays sparse."""
+        return _scaled(matrix, self.left, self.right)
+
+    def undo(self, matrix: Any) -> Any:
+        """Inverse of :meth:`apply`; rows and columns of weight 0 come back as 0."""
+        return _scaled(matrix, _reciprocal(self.left), _reciprocal(self.right))
+
+    def fold(self, subspace: Subspace) -> Subspace:
+        """The subspace of a scaled moment as projections of *unscaled* features.
+
+        ``phi @ fold(s).left == (phi * left) @ s.left``: whoever projects raw features, or multiplies raw Hankel
+        blocks, never needs to scale them.
+        """
+        return replace(
+            subspace,
+            left=self.left[:, np.newaxis] * subspace.left,
+            right=self.right[:, np.newaxis] * subspace.right,
+        )
+
+    def unfold(self, subspace: Subspace) -> Subspace:
+        """Singular vectors as factors of the *unscaled* moment: U diag(sigma) V^T then approximates that."""
+        return Scaling(_reciprocal(self.left), _reciprocal(self.right)).fold(subspace)
+
+
+def _scaled(matrix: Any, left: np.ndarray, right: np.ndarray) -> Any:
+    if not scipy.sparse.issparse(matrix):
+        return left[:, np.newaxis] * np.asarray(matrix) * right
+    matrix = scipy.sparse.csr_array(matrix)
+    data = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]
+    return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _reciprocal(weights: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)

@@ -1,0 +1,181 @@
+"""Find the latent subspace of a cross moment by truncated SVD.
+
+    paper    here              shape
+    Omega    cross_moment      (d, e)           E[phi psi^T], sparse, dense or an operator
+    U, V     left, right       (d, m), (e, m)
+    sigma    singular_values   (m,)             largest first
+    m        n_states
+
+Which solver when: CPU milliseconds on one thread, square CCA-scaled power-law counts, tolerance 1e-8
+(``benchmarks/speed/svd_crossover.py`` measures them again):
+
+    size     k     dense   arpack  propack   krylov        size     k    propack   krylov
+     50      8       0.3      1.4      0.9      1.3      10 000    128      1060      990
+    100     32       1.1      3.5      2.1      4.2      10 000    256      5260     4680
+    200      8       6.0      2.1      1.2      5.9      10 000    512     15980    13560
+    200    128       6.0     18.2     10.3     13.2      30 000     64      1190     1110
+    400     64      30        16       18       44       30 000    128      3010     3890
+    400    256      30       100       44       58       30 000    256     17350    20520
+    800     32     170        11        7       29      300 000     16      2490     9870
+    800    256     170       231       93      196      300 000     50      7970    19100
+
+So: dense while the small side is at most 100 or k is a third of it; PROPACK up to k = 128; beyond that both cost
+the same CPU time, but block products keep more cores busy and less memory traffic, so Krylov. ARPACK never wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import LinearOperator
+
+from spectragram.errors import InputError, RankError
+from spectragram.spectral.svd import SOLVERS, Triplets
+
+__all__ = ["Subspace", "choose_method", "find_subspace"]
+
+Method = Literal["auto", "dense", "arpack", "propack", "krylov"]
+
+RANK_TOLERANCE = 1e-10
+"""Singular values below this share of the largest count as zero."""
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """The leading singular vectors of a cross moment: what spectral learners project features with.
+
+    Attributes
+    ----------
+    left : array, shape (d, n_states)
+        Orthonormal columns; the largest entry of each (in size) is positive.
+    right : array, shape (e, n_states)
+    singular_values : array, shape (n_states,)
+        Largest first, all above the threshold that was asked for.
+    n_requested : int
+        How many were asked for; more than ``n_states`` where the moment could not support them.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    singular_values: np.ndarray
+    n_requested: int
+
+    @property
+    def n_states(self) -> int:
+        """Number of dimensions kept."""
+        return len(self.singular_values)
+
+    def reconstruct(self) -> np.ndarray:
+        """The best approximation of the cross moment at this rank, dense (d, e): U diag(sigma) V^T."""
+        return (self.left * self.singular_values) @ self.right.T
+
+
+def find_subspace(
+    cross_moment: Any,
+    n_states: int,
+    *,
+    threshold: float = 0.0,
+    rng: np.random.Generator | int = 0,
+    method: Method = "auto",
+    tolerance: float = 1e-8,
+    truncate: bool = False,
+) -> Subspace:
+    """The ``n_states`` leading singular triplets of ``cross_moment``.
+
+    Parameters
+    ----------
+    cross_moment : sparse array, dense array or LinearOperator, shape (d, e)
+    n_states : int
+        How many singular triplets to keep, at most ``min(d, e)``.
+    threshold : float
+        Keep only singular values above it. After CCA scaling 0.01 is a good value: smaller ones are noise, and
+        learners divide by them.
+    rng : Generator or int
+        Start vectors of the iterative solvers; the same seed gives the same result.
+    method : {"auto", "dense", "arpack", "propack", "krylov"}
+        The solver; "auto" chooses by size and rank, see the table in this module.
+    tolerance : float
+        Residuals of the iterative solvers, relative to the largest singular value.
+    truncate : bool
+        What to do when fewer than ``n_states`` values exceed the threshold: keep those that do (the largest one
+        always) where true, raise :class:`RankError` otherwise.
+
+    Examples
+    --------
+    >>> find_subspace(np.diag([3.0, 2.0, 0.0]), 2).singular_values
+    array([3., 2.])
+    """
+    moment = _checked(cross_moment, n_states)
+    U, sigma, V = _solve(moment, n_states, method, tolerance, np.random.default_rng(rng))
+    if sigma[0] <= 0.0:
+        raise RankError(f"this {moment.shape} cross moment is all zero: no features ever occur together")
+
+    kept = max(1, int((sigma > max(threshold, sigma[0] * RANK_TOLERANCE)).sum()))
+    if kept < n_states and not truncate:
+        floor = f" with singular values above {threshold:g}" if threshold > 0 else ""
+        raise RankError(
+            f"n_states={n_states}, but this {moment.shape} cross moment has rank {kept}{floor}: use "
+            f"n_states<={kept}, richer features, or truncate=True to keep what there is"
+        )
+    U, sigma, V = U[:, :kept], sigma[:kept], V[:, :kept]
+    # Unique up to a sign per column: make U's largest entry positive.
+    sign = np.sign(U[np.abs(U).argmax(axis=0), np.arange(kept)])
+    return Subspace(U * sign, V * sign, sigma, n_states)
+
+
+def choose_method(shape: tuple[int, int], n_states: int) -> Literal["dense", "propack", "krylov"]:
+    """The fastest accurate solver for a matrix of this shape and rank; see the table in this module."""
+    small = min(shape)
+    fits_in_memory = shape[0] * shape[1] <= 2**27  # a gigabyte as a dense matrix
+    if small <= 100 or (3 * n_states >= small and fits_in_memory):
+        return "dense"
+    return "propack" if n_states <= 128 else "krylov"
+
+
+def _checked(cross_moment: Any, n_states: int) -> Any:
+    """The moment as float64 CSR, float64 array or operator, after refusing what no solver can take."""
+    if n_states < 1:
+        raise InputError(f"n_states={n_states}", remedy="ask for at least one hidden state")
+    if isinstance(cross_moment, LinearOperator):
+        moment, values = cross_moment, np.zeros(1)
+    elif scipy.sparse.issparse(cross_moment):
+        moment = scipy.sparse.csr_array(cross_moment).astype(np.float64)
+        values = moment.data
+    else:
+        moment = values = np.asarray(cross_moment, np.float64)
+    if len(moment.shape) != 2 or min(moment.shape) == 0:
+        raise InputError(f"a cross moment of shape {moment.shape}", remedy="expected a non-empty matrix")
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"a {moment.shape} cross moment with infinite or undefined entries",
+            remedy="check the features and the scaling (a feature of count 0 needs kappa > 0)",
+        )
+    return moment
+
+
+def _solve(moment: Any, k: int, method: Method, tolerance: float, rng: np.random.Generator) -> Triplets:
+    """Run a solver; where the matrix is sparse, on its non-zero rows and columns alone."""
+    if not scipy.sparse.issparse(moment):
+        return _run(moment, k, method, tolerance, rng)
+    rows = np.flatnonzero(np.diff(moment.indptr))
+    columns = np.unique(moment.indices)
+    if len(rows) == 0:
+        return np.zeros((moment.shape[0], 1)), np.zeros(1), np.zeros((moment.shape[1], 1))
+    if (len(rows), len(columns)) == moment.shape:
+        return _run(moment, k, method, tolerance, rng)
+    u, sigma, v = _run(moment[rows][:, columns], k, method, tolerance, rng)
+    U = np.zeros((moment.shape[0], len(sigma)))
+    V = np.zeros((moment.shape[1], len(sigma)))
+    U[rows], V[columns] = u, v
+    return U, sigma, V
+
+
+def _run(moment: Any, k: int, method: Method, tolerance: float, rng: np.random.Generator) -> Triplets:
+    k = min(k, *moment.shape)
+    solver = choose_method(moment.shape, k) if method == "auto" else method
+    if k >= min(moment.shape) - 1:  # the Lanczos solvers refuse these
+        solver = "dense"
+    return SOLVERS[solver](moment, k, tolerance, rng)
