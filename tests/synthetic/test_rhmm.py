@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spectragram.errors import InputError
-from spectragram.synthetic.rhmm import RefinementMoments, RefinementHMM, window_features
+from spectragram.synthetic.rhmm import RefinementHMM, RefinementMoments, window_features
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@
     Omega_1^a, Omega_2^a             RefinementMoments.future_past, present_destiny    (l, d1, d2), (l, d3, d4)
     D^{b|a}, D^{*|a}, d_x^a, c_a^1   RefinementMoments.next, end, emission, initial, before projection
 
-RefinementMoments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence; then
+Moments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence; then
 the length of a sequence ties its past to its future, and the factorisation behind the method holds only in
 approximation. Counting every position has no such tie.)
 """
@@ -35,7 +35,7 @@ from spectragram.synthetic._chance import (
 )
 from spectragram.synthetic.automata import PNFA
 
-__all__ = ["LabelledSample", "RefinementMoments", "RefinementHMM", "RefinementViews", "window_features"]
+__all__ = ["LabelledSample", "RefinementHMM", "RefinementMoments", "RefinementViews", "window_features"]
 
 
 class LabelledSample(NamedTuple):
