@@ -54,7 +54,7 @@ def commands(kind: str) -> ModuleType:
 
 def _register_train() -> None:
     for kind in KINDS.values():
-        if find_spec(f"spectragram.cli.{kind.name}") is not None:
+        if kind.is_built() and find_spec(f"spectragram.cli.{kind.name}") is not None:
             train_app.command(kind.name, help=f"Learn {kind.task}.")(commands(kind.name).train)
 
 

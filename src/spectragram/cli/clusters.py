@@ -1,0 +1,203 @@
+"""The command line of word clusters."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.options import Best, Fast, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
+
+if TYPE_CHECKING:
+    from spectragram.clusters import PairCounts, WordClusters
+
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...", help="Text files, plain or .gz, one sentence a line; - is standard input; or saved counts."
+    ),
+]
+Clusters = Annotated[
+    int | None, typer.Option("--clusters", "-c", min=1, help="Number of clusters [1000, fewer for few words].")
+]
+Vocab = Annotated[int, typer.Option("--vocab", min=0, help="Keep the most frequent words only; 0 keeps all.")]
+Counts = Annotated[
+    Path | None,
+    typer.Option("--counts", help="Keep the counts in this file: read if it is there, resumed if unfinished."),
+]
+Extend = Annotated[
+    Path | None, typer.Option("--extend", help="Do not train: add new words of DATA to the clusters of this model.")
+]
+
+
+def train(
+    data: Texts,
+    out: Out,
+    clusters: Clusters = None,
+    vocab: Vocab = 50_000,
+    min_count: Annotated[int, typer.Option("--min-count", min=1, help="Drop rarer words.")] = 1,
+    learner: Annotated[
+        str, typer.Option("--learner", help="exchange, spectral, spectral+exchange or brown.")
+    ] = "exchange",
+    dimensions: Annotated[int, typer.Option("--dimensions", min=0, help="Length of word vectors; 0 for none.")] = 50,
+    context: Annotated[str, typer.Option("--context", help="Neighbours that make vectors: R1, LR1 or LR2.")] = "LR1",
+    kappa: Annotated[float | None, typer.Option("--kappa", help="Smoothing of vectors, in tokens.")] = None,
+    lower: Annotated[bool, typer.Option("--lower", help="Lower-case all words.")] = False,
+    fold_digits: Annotated[bool, typer.Option("--fold-digits", help="Turn every digit into 0.")] = False,
+    boundaries: Annotated[
+        bool, typer.Option("--boundaries", help="Keep lines apart; otherwise the text is one stream.")
+    ] = False,
+    counts: Counts = None,
+    extend: Extend = None,
+    fast: Fast = False,
+    best: Best = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+) -> None:
+    """Learn clusters, their hierarchy and vectors from raw text."""
+    from spectragram.clusters import WordClusters, count_files
+
+    if extend is not None:
+        old = WordClusters.load(extend)
+        extended = old.extend(count_files(data, window=1, options=old.text_options, n_jobs=jobs), min_count)
+        extended.save(out)
+        trained(out, {"words assigned": extended.summary_["words_assigned"]}, quiet=quiet)
+        return
+    model = WordClusters(
+        clusters,
+        learner=learner,
+        preset="best" if best else "fast" if fast else "default",
+        max_vocabulary=vocab or None,
+        min_count=min_count,
+        n_dimensions=dimensions,
+        context=context,
+        kappa=kappa,
+        lower=lower,
+        fold_digits=fold_digits,
+        apart=boundaries,
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=not quiet,
+    )
+    model.fit(_counted(model, data, counts))
+    model.save(out)
+    trained(out, model.summary_, quiet=quiet)
+
+
+def _counted(model: WordClusters, data: list[str], kept: Path | None) -> PairCounts:
+    """The text as counts: read from a file of counts if DATA is one, counted (and kept) otherwise."""
+    from spectragram import storage
+    from spectragram.clusters import PairCounts
+    from spectragram.clusters.counts import COUNTS_KIND
+    from spectragram.errors import ModelFileError
+
+    if len(data) == 1 and Path(data[0]).is_file():
+        try:
+            if storage.read_header(data[0]).kind == COUNTS_KIND:
+                return PairCounts.load(data[0])
+        except ModelFileError:
+            pass  # text
+    return model.count(data, checkpoint=kept)
+
+
+def predict(
+    model: Model,
+    input: Input = "-",
+    out: OutText = None,
+    bits: Annotated[int | None, typer.Option("--bits", min=1, help="Only so many bits of each path.")] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Cluster numbers instead of bit strings.")] = False,
+    assign: Annotated[
+        bool, typer.Option("--assign", help="Place unknown words by their neighbours in INPUT (a file).")
+    ] = False,
+) -> None:
+    """Write the cluster of every word, line by line ('-' for a word that has none)."""
+    import numpy as np
+
+    from spectragram.clusters import WordClusters
+    from spectragram.data.text import encode_blocks
+    from spectragram.errors import InputError
+    from spectragram.files import output
+
+    loaded = WordClusters.load(model)
+    if assign:
+        if input == "-":
+            raise InputError("standard input cannot be read twice", remedy="give --assign a file")
+        loaded = loaded.extend(input)
+    names = [str(i) if ids else path[:bits] for i, path in enumerate(loaded.cluster_paths_)]
+    of_word = np.array([*(names[label] for label in loaded.labels_), "-"], dtype=object)
+    spelling = {"lower": loaded.lower, "fold_digits": loaded.fold_digits}
+    with output(out) as stream:
+        for block in encode_blocks(input, loaded.vocabulary_, keep_empty=True, **spelling):
+            words = of_word[block.tokens].tolist()
+            ends = block.offsets.tolist()
+            stream.writelines(" ".join(words[a:b]) + "\n" for a, b in pairwise(ends))
+
+
+def evaluate(model: Model, gold: Gold, json: Json = False) -> None:
+    """Mutual information of neighbouring clusters in a text, in nats."""
+    from spectragram.clusters import WordClusters
+
+    print_scores(WordClusters.load(model).score_text(gold), as_json=json)
+
+
+def inspect(
+    model: Model,
+    html: Html = None,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="Levels of the hierarchy to print.")] = 4,
+    words: Annotated[int, typer.Option("--words", min=1, help="Example words of each node.")] = 8,
+) -> None:
+    """Sizes, and the upper hierarchy with the most frequent words of each node."""
+    from spectragram.clusters import WordClusters
+
+    loaded = WordClusters.load(model)
+    print_scores(loaded.summary_, as_json=False)
+    print()
+    rows = [
+        [prefix, len(group), " ".join(sorted(group, key=loaded.vocabulary_.index.__getitem__)[:words])]
+        for prefix, group in loaded.cut(depth).items()
+    ]
+    print_table(["path", "words", "most frequent"], rows)
+    if html is not None:
+        from spectragram.plots.clusters import clusters_page
+        from spectragram.plots.page import save_page
+
+        save_page(html, clusters_page(loaded, title=f"Word clusters of {model.name}"))
+        note(f"wrote {html}")
+
+
+def export(model: Model, format: Format = "paths", out: OutText = None) -> None:
+    """Write --format paths (bit string, word, count, as Liang's tool does) or word2vec (vectors as text)."""
+    from spectragram.clusters import WordClusters
+    from spectragram.clusters.formats import FORMATS
+    from spectragram.errors import InputError
+    from spectragram.files import output
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is unknown", remedy=f"choose one of {', '.join(FORMATS)}")
+    loaded = WordClusters.load(model)
+    with output(out) as stream:
+        FORMATS[format](loaded, stream)
+
+
+def demo() -> None:
+    """Cluster the words of the embedded English corpus and show what came together."""
+    from spectragram.clusters import WordClusters
+    from spectragram.synthetic import english_text
+
+    lines = english_text(8000, seed=1)
+    training, held_out = lines[:7000], lines[7000:]
+    started = time.perf_counter()
+    model = WordClusters(40, apart=True).fit(training)
+    note(f"{model.summary_['tokens']} words of text, {model.summary_['words']} different, 40 clusters:")
+    rows = [[path, " ".join(words[:9])] for path, words in model.cut(99).items() if len(words) > 1]
+    print_table(["path", "most frequent words"], rows[:16])
+    word = max((group for group in model.cut(99).values()), key=len)[0]
+    near = ", ".join(f"{other} {cosine:.2f}" for other, cosine in model.nearest(word, 5))
+    print(f"\nnearest to '{word}': {near}")
+    print(f"mutual information on held-out text: {model.score(held_out):.3f} nats")
+    note(f"{time.perf_counter() - started:.1f} s")

@@ -1,0 +1,347 @@
+"""Raise the mutual information by moving words, one at a time, to the class where they do most good.
+
+Moving word w from class a to class c changes only rows and columns a and c of the class table. With
+s(x), p(x) how often w is followed / preceded by class x (itself apart, seen t times in a row), the gain is
+
+    sum_x f(n(c,x) + s(x)) - f(n(c,x)) + f(n(a,x) - s(x)) - f(n(a,x))      and the same for p
+    - [f(n(c,.) + n(w,.)) - f(n(c,.)) + f(n(a,.) - n(w,.)) - f(n(a,.))]    and the same for n(.,c)
+
+with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted once.
+
+Two steps make this fast. *Propose* finds the best class for each word of a block while nothing moves: it only
+reads, so threads share the block. Where s(x) = 1, which is most of the time, f(n + 1) - f(n) comes from a
+matrix kept up to date, so a whole row of classes is one vector addition; single precision is enough to rank
+classes. *Move* then goes through the block in order, computes each gain again, exactly and with all moves before
+it done, and moves the words that gain. The result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from spectragram.clusters.bigrams import Bigrams, class_table
+from spectragram.clusters.nlogn import TABLE, nlogn, nlogn_array
+
+__all__ = ["exchange"]
+
+BLOCK = 128
+"""Words proposed together: many enough to share out, few enough that what they were told is still true."""
+
+SMALLEST_GAIN = 1e-6
+"""In N times nats: below it a move is noise of the last digits and could go round in circles."""
+
+
+class _Classes(NamedTuple):
+    """A clustering and the sums that go with it; the kernels change them in place.
+
+    n[c, x] counts class c before class x; step[c, x] = f(n + 1) - f(n); transposed copies keep rows contiguous.
+    """
+
+    labels: np.ndarray
+    n: np.ndarray
+    n_transposed: np.ndarray
+    step: np.ndarray
+    step_transposed: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    size: np.ndarray
+    large: np.ndarray
+
+
+def exchange(
+    bigrams: Bigrams,
+    labels: np.ndarray,
+    *,
+    n_classes: int,
+    n_movable: int,
+    max_passes: int = 10,
+    tolerance: float = 1e-4,
+    n_jobs: int = 1,
+) -> tuple[np.ndarray, list[float]]:
+    """Refine a clustering; every pass over the words raises the mutual information.
+
+    Parameters
+    ----------
+    bigrams : Bigrams
+    labels : int array, shape (n_words,)
+        Classes to start from, 0 .. n_classes - 1, none of them empty. Not changed.
+    n_classes, n_movable : int
+        Words n_movable and later (``<unk>``) stay where they are, in classes that no other word enters:
+        those must be the last ones. No class is ever emptied.
+    max_passes, tolerance
+        Stop after so many passes, or when one raises the mutual information by less than ``tolerance`` nats.
+
+    Returns
+    -------
+    labels : int32 array, shape (n_words,)
+    gains : list of float
+        By how much each pass raised the mutual information, in nats.
+    """
+    n_open = n_classes - (bigrams.n_words - n_movable)
+    classes = _start(bigrams, labels, n_classes)
+    proposals = np.empty(n_movable, np.int32)
+    gains: list[float] = []
+    with _threads(n_jobs) as pool:
+        for _ in range(max_passes):
+            gain = 0.0
+            for first in range(0, n_movable, BLOCK):
+                stop = min(first + BLOCK, n_movable)
+                _propose_block(bigrams, classes, first, stop, n_open, proposals, pool, n_jobs)
+                gain += _move(bigrams, classes, first, stop, proposals, TABLE, SMALLEST_GAIN)
+            gains.append(gain / bigrams.total)
+            if gains[-1] < tolerance:
+                break
+    return classes.labels, gains
+
+
+@contextlib.contextmanager
+def _threads(n_jobs: int) -> Iterator[ThreadPoolExecutor | None]:
+    if n_jobs == 1:
+        yield None
+        return
+    with ThreadPoolExecutor(n_jobs, thread_name_prefix="spectragram") as pool:
+        yield pool
+
+
+def _start(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> _Classes:
+    labels = np.array(labels, np.int32)
+    n = class_table(bigrams, labels, n_classes)
+    step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
+    return _Classes(
+        labels,
+        n,
+        np.ascontiguousarray(n.T),
+        step,
+        np.ascontiguousarray(step.T),
+        n.sum(axis=1),
+        n.sum(axis=0),
+        np.bincount(labels, minlength=n_classes),
+        (np.maximum(n.max(axis=1), n.max(axis=0)) >= len(TABLE) // 2),
+    )
+
+
+def _propose_block(
+    bigrams: Bigrams,
+    classes: _Classes,
+    first: int,
+    stop: int,
+    n_open: int,
+    proposals: np.ndarray,
+    pool: ThreadPoolExecutor | None,
+    n_jobs: int,
+) -> None:
+    if pool is None:
+        _propose(bigrams, classes, first, stop, 1, n_open, TABLE, proposals)
+        return
+    # Every n-th word, since frequent words, which come first, take longest.
+    shares = [
+        pool.submit(_propose, bigrams, classes, first + i, stop, n_jobs, n_open, TABLE, proposals)
+        for i in range(n_jobs)
+    ]
+    for share in shares:
+        share.result()
+
+
+@njit(cache=True, nogil=True)
+def _by_class(starts, words, counts, word, labels, sums, seen):  # type: ignore[no-untyped-def]
+    """Add up a word's neighbours by class; returns how many classes are in ``seen``, and the word itself."""
+    n_seen = 0
+    itself = 0
+    for i in range(starts[word], starts[word + 1]):
+        if words[i] == word:
+            itself = counts[i]
+            continue
+        c = labels[words[i]]
+        if sums[c] == 0:
+            seen[n_seen] = c
+            n_seen += 1
+        sums[c] += counts[i]
+    return n_seen, itself
+
+
+@njit(cache=True, nogil=True)
+def _add_gains(total, n, step, large, sums, seen, n_seen, skip, table):  # type: ignore[no-untyped-def]
+    """total[c] += f(n(x,c) + s(x)) - f(n(x,c)) for all classes c, summed over the neighbours x but ``skip``."""
+    half = np.uint64(table.shape[0] // 2)
+    for i in range(n_seen):
+        x = seen[i]
+        if x == skip:
+            continue
+        s = np.uint64(sums[x])
+        counts = n[x]
+        if s == 1:
+            row = step[x]
+            for c in range(total.size):
+                total[c] += row[c]
+        elif large[x] or s >= half:
+            for c in range(total.size):
+                total[c] += nlogn(table, counts[c] + sums[x]) - nlogn(table, counts[c])
+        else:
+            # No branch and no sign: the compiler gathers from the table eight classes at a time.
+            for c in range(total.size):
+                count = np.uint64(counts[c])
+                total[c] += table[count + s] - table[count]
+
+
+@njit(cache=True, nogil=True)
+def _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table):  # type: ignore[no-untyped-def]
+    """What taking the word out of class a changes in the sum of f over its row, column and margins."""
+    change = 0.0
+    for i in range(n_s):
+        x = seen_s[i]
+        if x != a:
+            change += nlogn(table, k.n[a, x] - s[x]) - nlogn(table, k.n[a, x])
+    for i in range(n_p):
+        x = seen_p[i]
+        if x != a:
+            change += nlogn(table, k.n[x, a] - p[x]) - nlogn(table, k.n[x, a])
+    change += nlogn(table, k.n[a, a] - s[a] - p[a] - itself) - nlogn(table, k.n[a, a])
+    change -= nlogn(table, k.left[a] - bigrams.left[word]) - nlogn(table, k.left[a])
+    return change - (nlogn(table, k.right[a] - bigrams.right[word]) - nlogn(table, k.right[a]))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _margin_gain(k, c, left, right, table):  # type: ignore[no-untyped-def]
+    """What adding a word with these margins to class c changes in the sum of f over the margins, negated."""
+    change = nlogn(table, k.left[c] + left) - nlogn(table, k.left[c])
+    return -change - nlogn(table, k.right[c] + right) + nlogn(table, k.right[c])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _corner_gain(k, a, c, s, p, itself, table):  # type: ignore[no-untyped-def]
+    """The four cells where rows and columns a and c cross, less what the sums over x = c said of them."""
+    s_c, p_c = s[c], p[c]
+    cc, ac, ca = k.n[c, c], k.n[a, c], k.n[c, a]
+    gain = 0.0
+    if s_c > 0:
+        gain -= nlogn(table, cc + s_c) - nlogn(table, cc) + nlogn(table, ac - s_c) - nlogn(table, ac)
+    if p_c > 0:
+        gain -= nlogn(table, cc + p_c) - nlogn(table, cc) + nlogn(table, ca - p_c) - nlogn(table, ca)
+    if s_c + p_c + itself > 0:
+        gain += nlogn(table, cc + s_c + p_c + itself) - nlogn(table, cc)
+    if s_c != p[a]:
+        gain += nlogn(table, ac - s_c + p[a]) - nlogn(table, ac)
+    if p_c != s[a]:
+        gain += nlogn(table, ca - p_c + s[a]) - nlogn(table, ca)
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def _propose(bigrams, k, first, stop, stride, n_open, table, proposals):  # type: ignore[no-untyped-def]
+    """Write the best class of words first, first + stride, ... to ``proposals``; k is read only."""
+    m = k.left.size
+    s = np.zeros(m, np.int64)
+    p = np.zeros(m, np.int64)
+    seen_s = np.empty(m, np.int64)
+    seen_p = np.empty(m, np.int64)
+    total = np.empty(m, np.float32)
+    for word in range(first, stop, stride):
+        a = k.labels[word]
+        proposals[word] = a
+        if k.size[a] == 1:
+            continue
+        n_s, itself = _by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
+        n_p, _ = _by_class(
+            bigrams.previous_starts, bigrams.preceding, bigrams.previous_counts, word, k.labels, p, seen_p
+        )
+        total[:] = 0
+        _add_gains(total, k.n_transposed, k.step_transposed, k.large, s, seen_s, n_s, a, table)
+        _add_gains(total, k.n, k.step, k.large, p, seen_p, n_p, a, table)
+        leaving = _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+        among_own = s[a] + p[a] + itself > 0
+        best = 0.0
+        for c in range(n_open):
+            if c != a:
+                gain = total[c] + leaving + _margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
+                if among_own or s[c] + p[c] > 0:
+                    gain += _corner_gain(k, a, c, s, p, itself, table)
+                if gain > best:
+                    best = gain
+                    proposals[word] = c
+        _forget(s, seen_s, n_s)
+        _forget(p, seen_p, n_p)
+
+
+@njit(cache=True, nogil=True)
+def _forget(sums, seen, n_seen):  # type: ignore[no-untyped-def]
+    for i in range(n_seen):
+        sums[seen[i]] = 0
+
+
+@njit(cache=True, nogil=True)
+def _move(bigrams, k, first, stop, proposals, table, smallest_gain):  # type: ignore[no-untyped-def]
+    """Move the words whose proposal still gains; returns the sum of the gains, in N times nats."""
+    m = k.left.size
+    s = np.zeros(m, np.int64)
+    p = np.zeros(m, np.int64)
+    seen_s = np.empty(m, np.int64)
+    seen_p = np.empty(m, np.int64)
+    gained = 0.0
+    for word in range(first, stop):
+        a = k.labels[word]
+        c = proposals[word]
+        if a == c or k.size[a] == 1:
+            continue
+        n_s, itself = _by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
+        n_p, _ = _by_class(
+            bigrams.previous_starts, bigrams.preceding, bigrams.previous_counts, word, k.labels, p, seen_p
+        )
+        gain = _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+        gain += _margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
+        gain += _corner_gain(k, a, c, s, p, itself, table)
+        for i in range(n_s):
+            x = seen_s[i]
+            if x != a:
+                gain += nlogn(table, k.n[c, x] + s[x]) - nlogn(table, k.n[c, x])
+        for i in range(n_p):
+            x = seen_p[i]
+            if x != a:
+                gain += nlogn(table, k.n[x, c] + p[x]) - nlogn(table, k.n[x, c])
+        if gain > smallest_gain:
+            _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+            gained += gain
+        _forget(s, seen_s, n_s)
+        _forget(p, seen_p, n_p)
+    return gained
+
+
+@njit(cache=True, nogil=True)
+def _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table):  # type: ignore[no-untyped-def]
+    """Move a word from class a to class c and bring all sums up to date."""
+    for i in range(n_s):
+        x = seen_s[i]
+        _add_to_cell(k, a, x, -s[x], table)
+        # Neighbours in a are still in a when the word has left: what it had with them is now between c and a.
+        _add_to_cell(k, c, x, s[x], table)
+    for i in range(n_p):
+        x = seen_p[i]
+        _add_to_cell(k, x, a, -p[x], table)
+        _add_to_cell(k, x, c, p[x], table)
+    _add_to_cell(k, a, a, -itself, table)
+    _add_to_cell(k, c, c, itself, table)
+    k.left[a] -= bigrams.left[word]
+    k.left[c] += bigrams.left[word]
+    k.right[a] -= bigrams.right[word]
+    k.right[c] += bigrams.right[word]
+    k.size[a] -= 1
+    k.size[c] += 1
+    k.labels[word] = c
+
+
+@njit(cache=True, nogil=True)
+def _add_to_cell(k, row, column, change, table):  # type: ignore[no-untyped-def]
+    count = k.n[row, column] + change
+    k.n[row, column] = count
+    k.n_transposed[column, row] = count
+    step = np.float32(nlogn(table, count + 1) - nlogn(table, count))
+    k.step[row, column] = step
+    k.step_transposed[column, row] = step
+    if count >= table.shape[0] // 2:
+        k.large[row] = True
+        k.large[column] = True
