@@ -123,7 +123,7 @@ class Binarizer:
 
     def _plan(self, label: str, above: tuple[str, ...], children: Sequence[str]) -> _Plan:
         n = len(children)
-        symbol = "^".join([_escape(label), *map(_escape, above)])
+        symbol = "^".join([_MARKS.escape(label), *map(_MARKS.escape, above)])
         if n == 1:
             return 0, [(symbol, 0)]
         pivot = self._pivot(label, children)
@@ -131,7 +131,7 @@ class Binarizer:
         steps = []
         for t in range(n - 2, 0, -1):
             first = 0 if self.horizontal is None else max(0, t - self.horizontal)
-            remembered = [_escape(children[k]) for k in given_off[first:t]]
+            remembered = [_MARKS.escape(children[k]) for k in given_off[first:t]]
             steps.append(("|".join([f"@{symbol}", *remembered]), given_off[t]))
         steps.append((symbol, given_off[0]))
         return pivot, steps
@@ -180,8 +180,3 @@ def _real_children(node: Tree) -> list[Tree]:
         else:
             real.append(child)
     return real
-
-
-@lru_cache(maxsize=1 << 16)
-def _escape(label: str) -> str:
-    return _MARKS.escape(label)

@@ -26,11 +26,11 @@ def collapse_unaries(tree: Tree, *, collapse_root: bool = False) -> Tree:
 
     def chain(node: Tree) -> tuple[list[str], Tree]:
         """The labels from ``node`` down to the first phrase that branches or covers a tag, and that phrase."""
-        labels = [_escape(node.label)]
+        labels = [_MARKS.escape(node.label)]
         if collapse_root or node is not tree:
             while len(node.children) == 1 and node.children[0].word is None:
                 (node,) = node.children
-                labels.append(_escape(node.label))
+                labels.append(_MARKS.escape(node.label))
         return labels, node
 
     def join(node: Tree, below: list[Tree]) -> Tree:
@@ -51,11 +51,6 @@ def expand_unaries(tree: Tree) -> Tree:
         return children[0]
 
     return fold(tree, split)
-
-
-@lru_cache(maxsize=1 << 16)
-def _escape(label: str) -> str:
-    return _MARKS.escape(label)
 
 
 @lru_cache(maxsize=1 << 16)
