@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
@@ -274,7 +275,8 @@ def test_no_worker_outlives_an_interrupted_or_killed_parent(tmp_path: Path, sign
         # The interrupt is reported by the parent alone.
         assert complaints.count("Traceback") == complaints.count("KeyboardInterrupt") <= 1
     finally:
-        parent.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(parent.pid, signal.SIGKILL)
         parent.wait()
 
 
