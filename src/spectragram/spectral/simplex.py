@@ -4,7 +4,8 @@
 
 (Cohen & Collins 2014, section 5.2, step 4.) The paper uses Frank-Wolfe; here an active-set method solves each row
 exactly: on the support S the optimum has a closed form through the Gram matrix, states enter by the most violated
-optimality condition and leave when their weight reaches zero.
+optimality condition and leave when their weight reaches zero. The Cholesky factor of the support is kept while it
+grows, so a row costs about |S| (m |S| + |S|^2) operations.
 
     paper     here        shape
     w_h       vertices    (m, l)
@@ -14,16 +15,17 @@ optimality condition and leave when their weight reaches zero.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 from numba import njit
 
-from spectragram.engine import map_threads
 from spectragram.errors import InputError
 
 __all__ = ["project_to_simplex", "simplex_least_squares"]
 
-RIDGE = 1e-12
-"""Relative weight added to the Gram matrix's diagonal, so that coinciding vertices do no harm."""
+ROWS_AT_A_TIME = 512
+"""What one thread solves before it takes more."""
 
 
 def project_to_simplex(points: np.ndarray) -> np.ndarray:
@@ -39,93 +41,109 @@ def project_to_simplex(points: np.ndarray) -> np.ndarray:
     return np.maximum(points - excess[np.arange(len(points)), size - 1][:, None], 0.0)
 
 
-def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: int = 1) -> np.ndarray:
-    """Convex weights (n, m) that bring the vertices (m, l) closest to each point (n, l)."""
+def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
+    """Convex weights (n, m) that bring the vertices (m, l) closest to each point (n, l).
+
+    Where vertices are affinely dependent (some coincide, say) the weights are not unique; those of one optimum come
+    back. ``n_jobs`` threads work on rows; the result does not depend on their number.
+
+    >>> simplex_least_squares(np.array([[0.25, 9.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).tolist()
+    [[0.75, 0.25]]
+    """
     points, vertices = np.asarray(points, np.float64), np.asarray(vertices, np.float64)
     if points.ndim != 2 or vertices.ndim != 2 or points.shape[1] != vertices.shape[1] or not len(vertices):
         raise InputError(
             f"points of shape {points.shape} and vertices of shape {vertices.shape}",
             remedy="give (n, l) points and (m, l) vertices",
         )
-    # Distances between points and vertices are all that matters: centring keeps the Gram matrix well scaled.
+    if not (np.isfinite(points).all() and np.isfinite(vertices).all()):
+        raise InputError("points or vertices with infinite or undefined entries", remedy="drop those rows")
+    # Weights sum to one, so neither a shift of all vectors nor a constant added to the Gram matrix moves the optimum;
+    # together they make the matrix well conditioned wherever no vertex is an affine combination of others.
     centre = vertices.mean(axis=0)
-    gram = (vertices - centre) @ (vertices - centre).T
-    gram[np.diag_indices_from(gram)] += RIDGE * max(float(np.trace(gram)) / len(gram), 1e-300)
+    centred = vertices - centre
+    gram = centred @ centred.T
+    gram += float(np.trace(gram)) / len(gram) or 1.0
     weights = np.zeros((len(points), len(vertices)))
 
-    def solve(span: tuple[int, int]) -> None:
-        part = slice(*span)
-        _solve_rows(gram, (points[part] - centre) @ (vertices - centre).T, weights[part])
+    def solve(start: int) -> None:
+        part = slice(start, start + ROWS_AT_A_TIME)
+        _solve_rows(gram, (points[part] - centre) @ centred.T, weights[part])
 
-    cuts = np.linspace(0, len(points), max(1, len(points) // 512) + 1).astype(int).tolist()
-    map_threads(solve, list(zip(cuts[:-1], cuts[1:], strict=True)), n_jobs=n_jobs)
+    starts = range(0, len(points), ROWS_AT_A_TIME)
+    if n_jobs in (None, 1) or len(starts) < 2:
+        for start in starts:
+            solve(start)
+    else:
+        with ThreadPoolExecutor(n_jobs if n_jobs and n_jobs > 0 else None) as pool:
+            list(pool.map(solve, starts))
     return weights
 
 
 @njit(cache=True, nogil=True)
-def _solve_rows(gram, targets, weights):
-    """(m, m), (n, m), (n, m): fill ``weights`` with the minimiser of  g G g' / 2 - b g'  on the simplex, row by row."""
-    n, m = targets.shape
+def _solve_rows(gram, targets, weights):  # type: ignore[no-untyped-def]
+    """(m, m), (n, m), (n, m): minimise  g G g' / 2 - b g'  on the simplex, row by row, into the zeros of ``weights``."""
+    m = len(gram)
     support = np.empty(m, np.int64)
     factor = np.empty((m, m))
     solution = np.empty(m)
     ones = np.empty(m)
     slopes = np.empty(m)
-    inside = np.empty(m, np.bool_)
-    tolerance = 1e-12 * (np.abs(gram).max() + 1e-300)
-    for row in range(n):
-        b = targets[row]
-        gamma = weights[row]
-        first = np.argmin(0.5 * np.diag(gram) - b)
-        inside[:] = False
-        inside[first] = True
-        gamma[first] = 1.0
-        support[0] = first
+    tolerance = 1e-14 * np.abs(gram).max()
+    for row in range(len(targets)):
+        b, gamma = targets[row], weights[row]
+        support[0] = np.argmin(0.5 * np.diag(gram) - b)
+        gamma[support[0]] = 1.0
         size, factored = 1, 0
         for _ in range(4 * m + 10):
-            # Optimum on the support; walk towards it, dropping the first weight that reaches zero, until inside.
-            while True:
-                level = _optimum_on_support(gram, b, support, size, factor, factored, solution, ones)
-                step, factored = 1.0, size
-                for i in range(size):
-                    if solution[i] <= 0.0 and gamma[support[i]] > solution[i]:
-                        step = min(step, gamma[support[i]] / (gamma[support[i]] - solution[i]))
-                kept = 0
-                for i in range(size):
-                    h = support[i]
-                    gamma[h] += step * (solution[i] - gamma[h])
-                    if step < 1.0 and gamma[h] <= 1e-14:
-                        gamma[h] = 0.0
-                        inside[h] = False
-                        factored = min(factored, i)
-                    else:
-                        support[kept] = h
-                        kept += 1
-                done = step == 1.0 or kept == size
-                size = kept
-                if done:
-                    break
+            size, factored, level = _walk_to_optimum(gram, b, gamma, support, size, factor, factored, solution, ones)
             # Optimal when no vertex outside has a smaller slope than those inside.
             for h in range(m):
                 slopes[h] = -b[h] - level
             for i in range(size):
-                share = gamma[support[i]]
-                line = gram[support[i]]
+                share, line = gamma[support[i]], gram[support[i]]
                 for h in range(m):
                     slopes[h] += share * line[h]
-            worst, enters = -tolerance, -1
-            for h in range(m):
-                if slopes[h] < worst and not inside[h]:
-                    worst, enters = slopes[h], h
-            if enters < 0:
+            for i in range(size):
+                slopes[support[i]] = 0.0
+            enters = np.argmin(slopes)
+            if slopes[enters] >= -tolerance:
                 break
             support[size] = enters
-            inside[enters] = True
             size += 1
 
 
 @njit(cache=True, nogil=True)
-def _optimum_on_support(gram, b, support, size, factor, factored, solution, ones):
+def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, solution, ones):  # type: ignore[no-untyped-def]
+    """Move ``gamma`` to the optimum of its support; weights that reach zero on the way leave it.
+
+    Returns the size of the support, how many rows of the Cholesky factor are right, and the common slope.
+    """
+    while True:
+        level = _optimum_on_support(gram, b, support, size, factor, factored, solution, ones)
+        factored = size
+        step = 1.0
+        for i in range(size):
+            weight = gamma[support[i]]
+            if solution[i] <= 0.0 and weight > solution[i]:
+                step = min(step, weight / (weight - solution[i]))
+        kept = 0
+        for i in range(size):
+            h = support[i]
+            gamma[h] += step * (solution[i] - gamma[h])
+            if step < 1.0 and gamma[h] <= 1e-14:
+                gamma[h] = 0.0
+                factored = min(factored, i)
+            else:
+                support[kept] = h
+                kept += 1
+        if step == 1.0 or kept == size:
+            return kept, factored, level
+        size = kept
+
+
+@njit(cache=True, nogil=True)
+def _optimum_on_support(gram, b, support, size, factor, factored, solution, ones):  # type: ignore[no-untyped-def]
     """Minimiser with weights summing to one on the support, signs free; returns the common slope (multiplier).
 
     G y = b and G z = 1 by one Cholesky factor, whose first ``factored`` rows are right already; the solution is
@@ -136,10 +154,12 @@ def _optimum_on_support(gram, b, support, size, factor, factored, solution, ones
             value = gram[support[i], support[j]]
             for k in range(j):
                 value -= factor[i, k] * factor[j, k]
-            if i == j:
-                factor[i, i] = np.sqrt(max(value, 1e-14 * gram[support[i], support[i]] + 1e-300))
-            else:
+            if j < i:
                 factor[i, j] = value / factor[j, j]
+            elif value > 1e-13 * gram[support[i], support[i]]:
+                factor[i, i] = np.sqrt(value)
+            else:
+                factor[i, i] = np.inf  # an affine combination of the vertices before it: its weight becomes 0
     for i in range(size):
         y, z = b[support[i]], 1.0
         for k in range(i):
@@ -153,11 +173,7 @@ def _optimum_on_support(gram, b, support, size, factor, factored, solution, ones
         for k in range(i):
             solution[k] -= factor[i, k] * solution[i]
             ones[k] -= factor[i, k] * ones[i]
-    sum_y, sum_z = 0.0, 0.0
-    for i in range(size):
-        sum_y += solution[i]
-        sum_z += ones[i]
-    level = (sum_y - 1.0) / sum_z
+    level = (solution[:size].sum() - 1.0) / ones[:size].sum()
     for i in range(size):
         solution[i] -= level * ones[i]
     return -level
