@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from spectragram.constituency.lexicon import Lexicon, WordTable
-from spectragram.data.productions import UNARY
-from spectragram.data.treebank import Treebank
+from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.engine import map_threads
 from spectragram.inference.chart_forest import Operators, layout, make_operators
-from spectragram.inference.chart_rules import Rules, make_rules
-from spectragram.inference.fixed_tree import Counts, Nodes, count_assignments, expected_counts
+from spectragram.inference.fixed_tree import Counts, count_assignments, expected_counts
 
-__all__ = ["Model", "TrainingTrees", "model_from_counts", "model_from_shares", "refine"]
+__all__ = ["model_from_counts", "model_from_shares", "refine"]
 
 SMOOTH_RULES = 0.01
 SHARDS = 4
 """Trees are always counted in this many parts, so that sums do not depend on the number of threads."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """A grammar with hidden states: operators for rules, vectors for words."""
-
-    operators: Operators
-    lexicon: Lexicon
-
-
-@dataclass(frozen=True)
-class TrainingTrees:
-    """A treebank as the learners read it: words numbered as rows of a word table, rules sorted for the kernels."""
-
-    treebank: Treebank
-    rules: Rules
-    words: WordTable
-    nodes: Nodes
-
-    @classmethod
-    def of(cls, treebank: Treebank) -> TrainingTrees:
-        """Number the words and mark the nodes that are kept as top items."""
-        productions = treebank.productions
-        words, row = WordTable.of_treebank(treebank)
-        rule = treebank.rule.copy()
-        rule[treebank.leaves] = row
-        under_unary = np.where(treebank.parent >= 0, treebank.kind[treebank.parent] == UNARY, False)
-        kept = ((treebank.kind != UNARY) & ~under_unary).astype(np.uint8)
-        nodes = Nodes(
-            treebank.kind, treebank.symbol, rule, treebank.left, treebank.right, kept, treebank.offsets.astype(np.int64)
-        )
-        return cls(treebank, make_rules(productions.binary, productions.unary[:, :2], productions.n_symbols), words, nodes)
 
 
 @njit(cache=True, nogil=True)
@@ -115,7 +80,7 @@ def state_lexicon(words: WordTable, n_states: np.ndarray, values: np.ndarray) ->
 def model_from_shares(trees: TrainingTrees, n_states: np.ndarray, shares: np.ndarray) -> Model:
     """A model from a guess of every node's state, (n_nodes, largest number of states)."""
     starts = layout(trees.rules, n_states)
-    counts = count_assignments(starts, n_states, trees.nodes, shares, len(trees.words.tags))
+    counts = count_assignments(starts, n_states, trees.nodes, shares, shares, len(trees.words.tags))
     return model_from_counts(trees, n_states, counts)
 
 

@@ -290,3 +290,25 @@ def coarse_forest(
     if not len(found[0]):
         return None
     return Forest(*_assemble(rules, len(lexical[0]) - 1, *found))
+
+
+@njit(cache=True, nogil=True)
+def fewest_pieces(n, n_active):  # type: ignore[no-untyped-def]
+    """Cut a sentence into the fewest spans over which something can be built; int64 (n_pieces, 2).
+
+    ``n_active`` is that of :func:`coarse_inside`. A word over which nothing can be built is a piece by itself.
+    """
+    pieces = np.full(n + 1, n + 1, np.int64)
+    begin = np.zeros(n + 1, np.int64)
+    pieces[0] = 0
+    for j in range(1, n + 1):
+        for i in range(j):
+            if (n_active[span_id(i, j)] > 0 or j - i == 1) and pieces[i] + 1 < pieces[j]:
+                pieces[j] = pieces[i] + 1
+                begin[j] = i
+    cuts = np.empty((pieces[n], 2), np.int64)
+    j = n
+    for p in range(pieces[n] - 1, -1, -1):
+        cuts[p, 0], cuts[p, 1] = begin[j], j
+        j = begin[j]
+    return cuts

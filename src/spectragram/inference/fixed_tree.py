@@ -263,11 +263,11 @@ def expected_counts(
 
 
 @njit(cache=True, nogil=True)
-def _count_assignments(layout, n_states, nodes, shares, n_lexical):  # type: ignore[no-untyped-def]
+def _count_assignments(layout, n_states, nodes, upper, lower, n_lexical):  # type: ignore[no-untyped-def]
     state_start, binary_start, unary_start = layout
     binary = np.zeros(binary_start[-1])
     unary = np.zeros(unary_start[-1])
-    lexical = np.zeros((n_lexical, shares.shape[1]))
+    lexical = np.zeros((n_lexical, upper.shape[1]))
     bottom = np.zeros(state_start[-1])
     kept = np.zeros(state_start[-1])
     root = np.zeros(state_start[-1])
@@ -276,7 +276,7 @@ def _count_assignments(layout, n_states, nodes, shares, n_lexical):  # type: ign
         m = n_states[nodes.symbol[n]]
         left, right = nodes.left[n], nodes.right[n]
         for x in range(m):
-            share = shares[n, x]
+            share = upper[n, x]
             if nodes.kind[n] != UNARY:
                 bottom[states + x] += share
                 if nodes.kept[n]:
@@ -286,18 +286,18 @@ def _count_assignments(layout, n_states, nodes, shares, n_lexical):  # type: ign
             elif nodes.kind[n] == UNARY:
                 n_below = n_states[nodes.symbol[left]]
                 for y in range(n_below):
-                    unary[unary_start[rule] + x * n_below + y] += share * shares[left, y]
+                    unary[unary_start[rule] + x * n_below + y] += share * lower[left, y]
             else:
                 n_left, n_right = n_states[nodes.symbol[left]], n_states[nodes.symbol[right]]
                 for y in range(n_left):
-                    value = share * shares[left, y]
+                    value = share * lower[left, y]
                     row = binary_start[rule] + (x * n_left + y) * n_right
                     for z in range(n_right):
-                        binary[row + z] += value * shares[right, z]
+                        binary[row + z] += value * lower[right, z]
     for t in range(len(nodes.tree_start) - 1):
         n = nodes.tree_start[t + 1] - 1
         for x in range(n_states[nodes.symbol[n]]):
-            root[state_start[nodes.symbol[n]] + x] += shares[n, x]
+            root[state_start[nodes.symbol[n]] + x] += lower[n, x]
     return binary, unary, lexical, bottom, kept, root, np.zeros(0)
 
 
@@ -305,12 +305,14 @@ def count_assignments(
     layout: tuple[np.ndarray, np.ndarray, np.ndarray],
     n_states: np.ndarray,
     nodes: Nodes,
-    shares: np.ndarray,
+    upper: np.ndarray,
+    lower: np.ndarray,
     n_lexical: int,
 ) -> Counts:
-    """Counts when node n is in state x with probability ``shares[n, x]``, independently of all other nodes.
+    """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule.
 
-    ``layout`` is that of :func:`spectragram.inference.chart_forest.layout`, ``shares`` (n_nodes, largest number
-    of states) any real numbers: clusters, posteriors, or vectors in another basis.
+    ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule and as
+    a child or root. With the same probabilities of states as both, these are counts when all nodes are independent; with
+    projected outsides and insides they are the moments of the spectral learner.
     """
-    return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, shares, n_lexical))
+    return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, upper, lower, n_lexical))

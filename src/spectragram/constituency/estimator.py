@@ -1,0 +1,345 @@
+"""ConstituencyParser: phrase-structure trees from latent-variable PCFGs."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
+from spectragram.constituency.derivations import best_derivation, k_best_derivations
+from spectragram.constituency.model import Model
+from spectragram.constituency.model_state import grammar_from_state, grammar_to_state, rounded
+from spectragram.constituency.parsing import GLUED, PRUNED, BinaryGrammar, Status
+from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
+from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
+from spectragram.data.brackets import escape_word, parse_tree
+from spectragram.data.trees import Tree
+from spectragram.engine import map_threads
+from spectragram.errors import InputError
+from spectragram.estimator import Estimator
+from spectragram.metrics.brackets import bracket_scores
+from spectragram.progress import progress
+
+__all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
+
+DECODERS = ("mbr", "max-rule", "goodman")
+PRESETS: dict[str, dict[str, int]] = {
+    "fast": {"n_models": 1, "n_states": 16, "n_iterations": 4},
+    "default": {"n_models": 4, "n_states": 16, "n_iterations": 4},
+    "best": {"n_models": 9, "n_states": 24, "n_iterations": 5},
+}
+"""Number of models, states and EM iterations of each preset; what the user gives goes first."""
+SENTENCES_A_TASK = 8
+
+Sentence = Sequence[str]
+
+
+class ConstituencyParser(Estimator):
+    """A parser learned from a treebank.
+
+    Parameters
+    ----------
+    learner : str
+        ``spectral+em``: states from clusters of spectral vectors, then a few EM iterations (the default: the most
+        accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen & Collins
+        (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
+    preset : {"fast", "default", "best"}
+        Sets whatever of ``n_states``, ``n_models`` and ``n_iterations`` is None.
+    n_states : int, optional
+        At most so many hidden states for a label; rare labels get fewer.
+    n_models : int, optional
+        Models averaged in decoding, of other seeds, noised features and binarisations.
+    n_iterations : int, optional
+        EM iterations (for learners that end in ``em``); with held-out trees in ``fit``, the most that are tried.
+    binarisations : tuple of str
+        Taken in turn by the models.
+    decoder : {"mbr", "max-rule", "goodman"}
+        ``mbr`` has the best F1, ``max-rule`` more trees that are right as a whole.
+    noise : float
+        Standard deviation of the factors on features by which the models of an ensemble differ.
+    random_state, n_jobs, verbose
+        As everywhere; ``n_jobs=-1`` uses all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    grammars_ : list of BinaryGrammar
+    summary_ : dict
+    statuses_ : dict
+        How the sentences of the last :meth:`parse` were parsed: ``pruned``, ``unpruned``, ``glued``.
+
+    Examples
+    --------
+    >>> from spectragram.data.brackets import escape_word, parse_tree
+    >>> trees = [parse_tree("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))")] * 3
+    >>> model = ConstituencyParser(preset="fast").fit(trees)
+    >>> print(model.parse([["the", "dog", "barks"]])[0])
+    (TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))
+    """
+
+    kind: ClassVar[str] = "constituency"
+    grammars_: list[BinaryGrammar]
+
+    def __init__(
+        self,
+        learner: str = "spectral+em",
+        preset: str = "default",
+        n_states: int | None = None,
+        n_models: int | None = None,
+        n_iterations: int | None = None,
+        binarisations: Sequence[str] = ("right", "left", "head"),
+        decoder: str = "mbr",
+        noise: float = 0.3,
+        random_state: int = 0,
+        n_jobs: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.learner = learner
+        self.preset = preset
+        self.n_states = n_states
+        self.n_models = n_models
+        self.n_iterations = n_iterations
+        self.binarisations = binarisations
+        self.decoder = decoder
+        self.noise = noise
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, trees: Iterable[Tree | str], dev: Iterable[Tree | str] | None = None) -> Self:
+        """Learn from trees (or bracketed strings); with held-out trees ``dev`` keep the best EM iteration of each model."""
+        start = time.perf_counter()
+        recipe = self._recipe()
+        treebank = _as_trees(trees)
+        judge = None if dev is None else _Judge(_as_trees(dev))
+        with progress("training", recipe.n_models, enabled=self.verbose) as advance:
+            grammars, facts = train_grammars(treebank, recipe, judge=judge, n_jobs=self.n_jobs, advance=advance)
+        self.grammars_ = [_rounded(grammar) for grammar in grammars]
+        first = self.grammars_[0]
+        self.summary_ = {
+            "learner": recipe.learner,
+            "trees": len(treebank),
+            "words": int(first.coarse.lexicon.table.n_tokens),
+            "symbols": first.productions.n_symbols,
+            "rules": len(first.productions.binary) + len(first.productions.unary),
+            "states": int(first.models[0].operators.n_states.sum()),
+            "models": recipe.n_models,
+            "iterations": [int(fact["iterations"]) for fact in facts],
+            "seconds": round(time.perf_counter() - start, 2),
+        }
+        scores = [fact["dev_f1"] for fact in facts if "dev_f1" in fact]
+        if scores:
+            self.summary_["dev_f1"] = [round(score, 2) for score in scores]
+        return self
+
+    def _recipe(self) -> Recipe:
+        self._choose("learner", self.learner, LEARNERS)
+        self._choose("preset", self.preset, list(PRESETS))
+        self._choose("decoder", self.decoder, DECODERS)
+        chosen = dict(PRESETS[self.preset])
+        for name in chosen:
+            value = getattr(self, name)
+            if value is not None:
+                chosen[name] = value
+            if chosen[name] < (0 if name == "n_iterations" else 1):
+                raise InputError(f"{name}={chosen[name]}", remedy="give a positive number")
+        if self.learner == "pcfg":
+            # All models would be the same but for the binarisation.
+            chosen["n_models"] = min(chosen["n_models"], len(self.binarisations))
+        return Recipe(
+            self.learner,
+            binarisations=tuple(self.binarisations),
+            noise=self.noise,
+            random_state=self.random_state,
+            **chosen,
+        )
+
+    # -- parsing ---------------------------------------------------------------------------------------------------
+
+    def parse(self, sentences: Iterable[Sentence | str]) -> list[Tree]:
+        """A tree for every sentence (a sequence of words, or a string of words between spaces), whatever happens."""
+        self._require_fitted()
+        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
+        results = self._map(self._parse_one, listed)
+        counts = Counter(status for _, status in results)
+        self.statuses_ = {name: counts.get(number, 0) for number, name in enumerate(("pruned", "unpruned", "glued"))}
+        return [tree for tree, _ in results]
+
+    predict = parse
+
+    def marginals(self, sentences: Iterable[Sentence | str]) -> list[SpanPosteriors]:
+        """Posterior of every label over every span, and of every tag, averaged over the models."""
+        self._require_fitted()
+        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
+        return [posteriors for posteriors, _ in self._map(self._posteriors, listed)]
+
+    def kbest(self, sentences: Iterable[Sentence | str], k: int) -> list[list[tuple[Tree, float]]]:
+        """Up to ``k`` different trees a sentence, best first by the max-rule score, with log p(tree | sentence)."""
+        self._require_fitted()
+        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
+        return self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), listed)
+
+    def score(self, trees: Iterable[Tree | str], y: object = None) -> float:
+        """F1 of labelled brackets, 0 to 1."""
+        gold = _as_trees(trees)
+        return bracket_scores(gold, self.parse([tree.leaves() for tree in gold]))["f1"] / 100.0
+
+    # -- probabilities -----------------------------------------------------------------------------------------------
+
+    def log_prob(self, sentences: Iterable[Sentence | str]) -> np.ndarray:
+        """log p(sentence) under the first model, summed over all trees; NaN where a signed model gives a negative value."""
+        self._require_fitted()
+        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
+        return np.array(self._map(lambda words: sentence_log_prob(self.grammars_[0], words), listed))
+
+    def prefix_log_prob(self, sentences: Iterable[Sentence | str]) -> list[np.ndarray]:
+        """For each sentence, log p(it begins with its first i words), i = 0 .. n, and log p(sentence) as last entry.
+
+        Differences of neighbours are surprisals: of each word, and of the end of the sentence. They add up to
+        -log p(sentence).
+        """
+        self._require_fitted()
+        if self.learner == "spectral":
+            raise InputError(
+                "prefix probabilities need a probabilistic model, and 'spectral' is none",
+                remedy="train with another learner, e.g. spectral+em",
+            )
+        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
+        return self._map(lambda words: prefix_log_probs(self.grammars_[0], words), listed)
+
+    def sample(self, n: int = 1, random_state: int | None = None) -> list[Tree]:
+        """Draw trees from the first model (not for ``spectral``, which is no distribution)."""
+        self._require_fitted()
+        if self.learner == "spectral":
+            raise InputError("a spectral model cannot be sampled from", remedy="train with another learner")
+        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
+        return [sample_tree(self.grammars_[0], rng) for _ in range(n)]
+
+    # -- one sentence ------------------------------------------------------------------------------------------------
+
+    def _map(self, function: Any, sentences: list[list[str]]) -> list[Any]:
+        batches = [sentences[i : i + SENTENCES_A_TASK] for i in range(0, len(sentences), SENTENCES_A_TASK)]
+        done = map_threads(lambda batch: [function(words) for words in batch], batches, self.n_jobs)
+        return [result for batch in done for result in batch]
+
+    def _parse_one(self, words: list[str]) -> tuple[Tree, Status]:
+        grammar = self.grammars_[0]
+        if self.decoder != "mbr":
+            tree, status = best_derivation(grammar, words, self.decoder)
+            if tree is not None:
+                return tree, status
+        posteriors, status = self._posteriors(words)
+        return bracket_tree(words, posteriors, grammar.labels), status
+
+    def _posteriors(self, words: list[str]) -> tuple[SpanPosteriors, Status]:
+        return average_posteriors(self.grammars_, words)
+
+    # -- model files ---------------------------------------------------------------------------------------------------
+
+    def _get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        values, arrays = [], {}
+        for number, grammar in enumerate(self.grammars_):
+            state, part = grammar_to_state(grammar)
+            values.append(state)
+            arrays |= {f"grammar{number}.{name}": array for name, array in part.items()}
+        return {"grammars": values}, arrays
+
+    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        grammars = []
+        for number, state in enumerate(values["grammars"]):
+            prefix = f"grammar{number}."
+            part = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+            grammars.append(grammar_from_state(state, part))
+        if not grammars:
+            raise ValueError("no grammar")
+        self.binarisations = tuple(self.binarisations)
+        self.grammars_ = grammars
+
+
+def average_posteriors(grammars: Sequence[BinaryGrammar], words: list[str]) -> tuple[SpanPosteriors, Status]:
+    """Posteriors averaged over the models of all grammars, and the worst status among the grammars."""
+    n, labels = len(words), grammars[0].labels
+    spans = np.zeros((n * (n + 1) // 2, len(labels.phrases)))
+    tags = np.zeros((n, len(labels.tags)))
+    worst = PRUNED
+    total = sum(len(grammar.models) for grammar in grammars)
+    for grammar in grammars:
+        forest, status = grammar.prune(words)
+        if forest is None:
+            _add_pieces(grammar, words, len(grammar.models) / total, spans, tags)
+        else:
+            values = [grammar.posteriors(model, forest, words) for model in grammar.models]
+            good = [value for value in values if value.sign != 0.0] or [grammar.posteriors(grammar.middle, forest, words)]
+            for value in good:
+                weight = len(grammar.models) / (total * len(good))
+                grammar.add_posteriors(forest, value, weight, spans, tags)
+        worst = max(worst, status)
+    return SpanPosteriors(spans, tags), worst
+
+
+def _add_pieces(grammar: BinaryGrammar, words: list[str], weight: float, spans: np.ndarray, tags: np.ndarray) -> None:
+    """Parse the pieces of a sentence that has no parse by themselves; the pieces will hang under one label."""
+    for start, end in grammar.pieces(words):
+        piece = words[start:end]
+        forest, _ = grammar.prune(piece, start == 0, any_root=True)
+        if forest is None:
+            for i in range(start, end):
+                possible, vectors = grammar.coarse.lexicon.vectors(words[i], i == 0)
+                tags[i, possible[vectors[:, 0].argmax()]] += weight
+            continue
+        n = end - start
+        inner = np.zeros((n * (n + 1) // 2, spans.shape[1]))
+        value = grammar.posteriors(grammar.middle, forest, piece, start == 0, any_root=True)
+        grammar.add_posteriors(forest, value, weight, inner, tags[start:end])
+        for j in range(1, n + 1):
+            for i in range(j):
+                spans[(start + j) * (start + j - 1) // 2 + start + i] += inner[j * (j - 1) // 2 + i]
+
+
+class _Judge:
+    """F1 of a single model on held-out trees; the pruned forests are computed once for each grammar."""
+
+    def __init__(self, trees: list[Tree]) -> None:
+        self.trees = trees
+
+    def __call__(self, grammar: BinaryGrammar, model: Model) -> float:
+        single = replace(grammar, models=[model])
+        predicted = []
+        for tree in self.trees:
+            words = tree.leaves()
+            predicted.append(bracket_tree(words, average_posteriors([single], words)[0], grammar.labels))
+        return bracket_scores(self.trees, predicted)["f1"]
+
+
+def _rounded(grammar: BinaryGrammar) -> BinaryGrammar:
+    rules = grammar.rules
+    models = [rounded(model, rules) for model in grammar.models]
+    return replace(grammar, coarse=rounded(grammar.coarse, rules), middle=rounded(grammar.middle, rules), models=models)
+
+
+def _as_trees(trees: Iterable[Tree | str]) -> list[Tree]:
+    if isinstance(trees, (str, bytes)):
+        raise InputError("one string where trees were expected", remedy="give a list of trees")
+    listed = []
+    for number, tree in enumerate(trees):
+        if isinstance(tree, str):
+            tree = parse_tree(tree)
+        if not isinstance(tree, Tree):
+            raise InputError(
+                f"tree {number} is a {type(tree).__name__}", remedy="give Tree objects or bracketed strings"
+            )
+        listed.append(tree)
+    if not listed:
+        raise InputError("no trees", remedy="give at least one")
+    return listed
+
+
+def _as_words(sentence: Sentence | str, number: int) -> list[str]:
+    words = sentence.split() if isinstance(sentence, str) else list(sentence)
+    if not words or not all(isinstance(word, str) and word for word in words):
+        raise InputError(f"sentence {number} has no words, or empty ones", remedy="give at least one word")
+    return [escape_word(word) for word in words]

@@ -1,0 +1,122 @@
+"""The spectral learner: operators from first to third moments of projected nodes (Cohen et al. 2012, 2013).
+
+    paper (section 6.2)   here
+    Y = U' phi            projection.inside
+    Z = Sigma^-1 V' psi   projection.outside / sigma         so that E[Y Z' | a] is the identity
+    C^{a -> b c}          c(r) / c(a) E[Z (x) Y_left (x) Y_right | r]
+    c^inf_{a -> x}        c(a -> x) / c(a) E[Z | a -> x]
+    c^1_a                 sum of Y over roots a / number of trees
+
+The third moment of a rule that is not frequent is shrunk towards products of lower moments (Cohen et al. 2013):
+
+    E = l E3 + (1 - l) [l E2 + (1 - l) (l E1 + (1 - l) E0)],   l = sqrt(c) / (30 + sqrt(c))
+
+E2: the mean of the three products of a pair's moment with the mean of the third; E1: the product of the rule's means;
+E0: that of the labels' means. The result is no probability model; nothing here or in the chart needs it to be one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spectragram.constituency.lexicon import Lexicon
+from spectragram.constituency.projection import Projection
+from spectragram.constituency.model import Model, TrainingTrees
+from spectragram.data.productions import BINARY, UNARY
+from spectragram.inference.chart_forest import layout, make_operators
+from spectragram.inference.fixed_tree import count_assignments
+
+__all__ = ["learn_spectral"]
+
+SHRINK = 30.0
+FREQUENT = 1000
+"""A rule seen this often is left alone."""
+SMOOTH_WORDS = 0.4
+"""Share of a word's vector that comes from its tag alone."""
+
+
+def learn_spectral(trees: TrainingTrees, projections: list[Projection], shrink: float = SHRINK) -> Model:
+    """Recover the operators; ``shrink=0`` gives the estimates of the paper as they are."""
+    treebank = trees.treebank
+    n_states = np.array([len(projection.sigma) for projection in projections], np.int32)
+    Y = np.zeros((treebank.n_nodes, int(n_states.max())))
+    Z = np.zeros_like(Y)
+    for projection in projections:
+        m = len(projection.sigma)
+        Y[projection.nodes, :m] = projection.inside
+        Z[projection.nodes, :m] = projection.outside / projection.sigma
+    counts = np.bincount(treebank.symbol, minlength=len(n_states)).astype(float)
+    sums = count_assignments(layout(trees.rules, n_states), n_states, trees.nodes, Z, Y, len(trees.words.tags))
+    means = _label_means(Y, treebank.symbol, counts), _label_means(Z, treebank.symbol, counts)
+    operators = make_operators(
+        trees.rules,
+        n_states,
+        _smoothed(trees, BINARY, n_states, Y, Z, means, counts, sums.binary, shrink),
+        _smoothed(trees, UNARY, n_states, Y, Z, means, counts, sums.unary, shrink),
+        np.ones(int(n_states.sum())),
+        sums.root / len(treebank),
+    )
+    n_tags = treebank.productions.n_tags
+    share = np.bincount(trees.words.tags, trees.words.counts, minlength=n_tags) / trees.words.n_tokens
+    divisor = np.where(np.arange(Y.shape[1]) < n_states[:n_tags, None], share[:, None], np.inf)
+    smooth = SMOOTH_WORDS if shrink else 0.0
+    return Model(operators, Lexicon(trees.words, sums.lexical, divisor, means[1][:n_tags], smooth))
+
+
+def _label_means(values: np.ndarray, symbol: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    total = np.stack([np.bincount(symbol, column, minlength=len(counts)) for column in values.T], axis=1)
+    return total / np.maximum(counts, 1.0)[:, None]
+
+
+def _smoothed(
+    trees: TrainingTrees,
+    kind: int,
+    n_states: np.ndarray,
+    Y: np.ndarray,
+    Z: np.ndarray,
+    means: tuple[np.ndarray, np.ndarray],
+    counts: np.ndarray,
+    sums: np.ndarray,
+    shrink: float,
+) -> np.ndarray:
+    """Tensors (or matrices) of all rules of a kind, flat; ``sums`` are their unsmoothed sums over nodes."""
+    treebank = trees.treebank
+    rules = trees.rules.binary if kind == BINARY else trees.rules.unary
+    nodes = np.flatnonzero(treebank.kind == kind)
+    nodes = nodes[np.argsort(treebank.rule[nodes], kind="stable")]
+    bounds = np.searchsorted(treebank.rule[nodes], np.arange(len(rules) + 1))
+    out = np.empty_like(sums)
+    start = 0
+    for r in range(len(rules)):
+        at = nodes[bounds[r] : bounds[r + 1]]
+        c = len(at)
+        sizes = n_states[rules[r]]
+        views = [Z[at, : sizes[0]], Y[treebank.left[at], : sizes[1]]]
+        label_means = [means[1][rules[r, 0], : sizes[0]], means[0][rules[r, 1], : sizes[1]]]
+        if kind == BINARY:
+            views.append(Y[treebank.right[at], : sizes[2]])
+            label_means.append(means[0][rules[r, 2], : sizes[2]])
+        stop = start + int(sizes.astype(np.int64).prod())
+        moment = sums[start:stop].reshape(tuple(sizes)) / c
+        if c < FREQUENT and shrink:
+            l = np.sqrt(c) / (shrink + np.sqrt(c))
+            moment = l * moment + (1 - l) * _lower_moments(views, label_means, l)
+        out[start:stop] = (c / counts[rules[r, 0]]) * moment.ravel()
+        start = stop
+    return out
+
+
+def _lower_moments(views: list[np.ndarray], label_means: list[np.ndarray], l: float) -> np.ndarray:
+    """``l E2 + (1 - l) (l E1 + (1 - l) E0)``; for unary rules E2 is the moment itself, so it begins with E1."""
+    own = [view.mean(axis=0) for view in views]
+    if len(views) == 2:
+        return l * np.outer(*own) + (1 - l) * np.outer(*label_means)
+    z, y, x = views
+    n = len(z)
+    pairs = (
+        np.einsum("ij,k->ijk", z.T @ y / n, own[2])
+        + np.einsum("ik,j->ijk", z.T @ x / n, own[1])
+        + np.einsum("jk,i->ijk", y.T @ x / n, own[0])
+    ) / 3.0
+    product = np.einsum("i,j,k->ijk", *own)
+    return l * pairs + (1 - l) * (l * product + (1 - l) * np.einsum("i,j,k->ijk", *label_means))

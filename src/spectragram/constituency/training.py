@@ -1,0 +1,161 @@
+"""From a treebank to the grammars of a parser: which model is learned how, and in what order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spectragram.constituency.brackets import LabelSet
+from spectragram.constituency.clusters import cluster_shares, random_shares, states_by_count
+from spectragram.constituency.em import model_from_shares, refine
+from spectragram.constituency.features import FeatureColumns, extract_features
+from spectragram.constituency.model import Model, TrainingTrees
+from spectragram.constituency.parsing import BinaryGrammar
+from spectragram.constituency.projection import Projection, project_labels
+from spectragram.constituency.spectral import learn_spectral
+from spectragram.data.binarization import Binarizer
+from spectragram.data.heads import learn_head_rules
+from spectragram.data.treebank import Treebank
+from spectragram.data.trees import Tree
+from spectragram.engine import map_threads, resolve_jobs
+
+__all__ = ["LEARNERS", "Recipe", "train_grammars"]
+
+LEARNERS = ("spectral+em", "spectral", "em", "pivot", "pivot+em", "pcfg")
+MIDDLE_STATES, MIDDLE_ITERATIONS = 4, 3
+DIMENSIONS = 16
+"""Of the vectors that are clustered; the spectral and pivot learners use as many as they have states."""
+
+Judge = Callable[[BinaryGrammar, Model], float]
+"""How good a model is on held-out trees: higher is better."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to learn; see :class:`spectragram.constituency.ConstituencyParser` for the meaning of each field."""
+
+    learner: str
+    n_states: int
+    n_models: int
+    n_iterations: int
+    binarisations: Sequence[str]
+    noise: float
+    random_state: int
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """One binarisation of the treebank with what all its models share."""
+
+    trees: TrainingTrees
+    columns: FeatureColumns | None
+    grammar: BinaryGrammar
+
+    def project(self, dimensions: int, noise: float, seed: int, n_jobs: int) -> list[Projection]:
+        treebank = self.trees.treebank
+        assert self.columns is not None
+        n_symbols = treebank.productions.n_symbols
+        return project_labels(
+            self.columns, treebank.symbol, n_symbols, dimensions, noise=noise, random_state=seed, n_jobs=n_jobs
+        )
+
+    def states(self, n_states: int) -> np.ndarray:
+        symbols = self.trees.treebank.symbol
+        return states_by_count(np.bincount(symbols, minlength=self.trees.rules.n_symbols), n_states)
+
+
+def train_grammars(
+    trees: Sequence[Tree],
+    recipe: Recipe,
+    *,
+    judge: Judge | None = None,
+    n_jobs: int = 1,
+    advance: Callable[..., None] = lambda **facts: None,
+) -> tuple[list[BinaryGrammar], list[dict[str, float]]]:
+    """The grammars, one for each binarisation in use, and how the training of each model went.
+
+    With a ``judge`` every EM iteration is scored and the best model kept.
+    """
+    jobs = resolve_jobs(n_jobs)
+    directions = list(recipe.binarisations)[: recipe.n_models]
+    # Models of different binarisations take turns.
+    members = [(m % len(directions), recipe.random_state + m) for m in range(recipe.n_models)]
+    prepared = [_prepare(trees, direction, recipe, jobs) for direction in directions]
+    # Two models at a time, or one model on all cores.
+    at_once = jobs if recipe.n_models >= jobs else 1
+
+    def train(member: tuple[int, int]) -> tuple[Model, dict[str, float]]:
+        which, seed = member
+        result = _train_member(prepared[which], recipe, seed, judge, jobs // at_once)
+        advance(**{key: f"{value:.4g}" for key, value in result[1].items()})
+        return result
+
+    trained = map_threads(train, members, at_once)
+    grammars = []
+    for which, part in enumerate(prepared):
+        models = [model for (w, _), (model, _) in zip(members, trained, strict=True) if w == which]
+        grammars.append(replace(part.grammar, models=models))
+    return grammars, [facts for _, facts in trained]
+
+
+def _prepare(trees: Sequence[Tree], direction: str, recipe: Recipe, n_jobs: int) -> _Prepared:
+    """Binarise, count the plain PCFG, and learn the model with few states that prunes for the others."""
+    head_rules = learn_head_rules(trees)
+    treebank = Treebank.from_trees(trees, Binarizer(direction, head_rules=head_rules))  # type: ignore[arg-type]
+    data = TrainingTrees.of(treebank)
+    one_state = np.ones(treebank.productions.n_symbols, np.int32)
+    coarse = model_from_shares(data, one_state, np.ones((treebank.n_nodes, 1)))
+    grammar = BinaryGrammar(treebank.productions, coarse, coarse, [coarse], LabelSet.of_treebank(treebank))
+    if recipe.learner == "pcfg":
+        return _Prepared(data, None, grammar)
+    columns = extract_features(treebank, head_rules, data.words.word_counts)
+    prepared = _Prepared(data, columns, grammar)
+    few = prepared.states(min(MIDDLE_STATES, recipe.n_states))
+    projections = prepared.project(DIMENSIONS, 0.0, recipe.random_state, n_jobs)
+    shares = cluster_shares(projections, few, treebank.n_nodes, recipe.random_state, n_jobs)
+    middle = model_from_shares(data, few, shares)
+    for _, (middle, _) in zip(range(MIDDLE_ITERATIONS), refine(data, middle, n_jobs), strict=False):
+        pass
+    return replace(prepared, grammar=replace(grammar, middle=middle))
+
+
+def _train_member(
+    prepared: _Prepared, recipe: Recipe, seed: int, judge: Judge | None, n_jobs: int
+) -> tuple[Model, dict[str, float]]:
+    model = _first_model(prepared, recipe, seed, n_jobs)
+    facts: dict[str, float] = {"iterations": 0}
+    if not recipe.learner.endswith("em"):
+        return model, facts
+    best, best_score = model, -np.inf if judge is None else judge(prepared.grammar, model)
+    steps: Iterable[int] = range(1, recipe.n_iterations + 1)
+    for step, (model, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
+        score = float(step) if judge is None else judge(prepared.grammar, model)
+        if score > best_score:
+            best, best_score = model, score
+            facts = {"iterations": step, "log_likelihood": log_likelihood}
+            if judge is not None:
+                facts["dev_f1"] = score
+    return best, facts
+
+
+def _first_model(prepared: _Prepared, recipe: Recipe, seed: int, n_jobs: int) -> Model:
+    """The model before EM: what its learner is named after."""
+    trees, learner = prepared.trees, recipe.learner
+    n_states = prepared.states(recipe.n_states)
+    treebank = trees.treebank
+    if learner == "pcfg":
+        return prepared.grammar.coarse
+    if learner == "em":
+        return model_from_shares(trees, n_states, random_shares(treebank.symbol, n_states, np.random.default_rng(seed)))
+    if learner == "spectral":
+        return learn_spectral(trees, prepared.project(recipe.n_states, recipe.noise, seed, n_jobs))
+    projections = prepared.project(max(DIMENSIONS, recipe.n_states), recipe.noise, seed, n_jobs)
+    if learner == "spectral+em":
+        shares = cluster_shares(projections, n_states, treebank.n_nodes, seed, n_jobs)
+        return model_from_shares(trees, n_states, shares)
+    from spectragram.constituency.pivot import learn_pivot
+
+    assert prepared.columns is not None
+    return learn_pivot(trees, prepared.columns, projections, n_states)
