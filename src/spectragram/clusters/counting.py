@@ -30,7 +30,7 @@ from spectragram.clusters.counts import COUNTS_KIND, PairCounts, TextOptions
 from spectragram.clusters.pairs import PairCounter, StreamPairs
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
-from spectragram.engine import Executor, map_reduce
+from spectragram.engine import Executor, map_reduce, resolve_jobs
 from spectragram.errors import InputError, ModelFileError
 from spectragram.files import Source, open_input
 from spectragram.progress import progress
@@ -80,7 +80,9 @@ def count_files(
         state = _Checkpoint(checkpoint, job)
         if state.finished is not None:
             return state.finished
-        where = {"n_jobs": n_jobs, "executor": executor}
+        # Starting a process takes longer than counting a small file.
+        n_bytes = sum(Path(path).stat().st_size for path in files)
+        where = {"n_jobs": min(resolve_jobs(n_jobs), max(1, n_bytes // BYTES_PER_SHARD)), "executor": executor}
         vocabulary = state.vocabulary or job.count_vocabulary(where, verbose)
         pairs = _resumable(job, vocabulary, state, where, verbose)
     counts = PairCounts(vocabulary, pairs.tables, options)
@@ -147,7 +149,8 @@ def _cut(path: str, n_shards: int | None) -> list[FileShard]:
     with open_input(path):
         pass  # a missing file is named here, once, and not by a worker
     size = Path(path).stat().st_size
-    return shard_file(path, n_shards or max(1, -(-size // BYTES_PER_SHARD)))
+    # An empty file has no parts; as a whole it is reported as text without words.
+    return shard_file(path, n_shards or max(1, -(-size // BYTES_PER_SHARD))) or [FileShard(path)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -131,7 +131,8 @@ class WordClusters(Estimator):
         self._check_parameters()
         watch = _Stopwatch()
         counts = self._counts(X)
-        watch.lap("seconds_counting")
+        if not isinstance(X, PairCounts):
+            watch.lap("seconds_counting")
         n_clusters = self._number_of_clusters(counts)
         vectors = _Once(lambda: self._word_vectors(counts, n_clusters))
         problem = Problem(

@@ -16,7 +16,12 @@ _BREAKING = re.compile("[\\x00-\\x20\\x7f-\\x9f\\u2028\\u2029]")
 
 def _field(word: str) -> str:
     """A word that stays in its field: characters that could break the line become escapes such as ``\\x09``."""
-    return _BREAKING.sub(lambda found: found[0].encode("unicode_escape").decode(), word)
+    return _BREAKING.sub(_escape, word)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 def write_paths(model: WordClusters, stream: IO[str]) -> None:

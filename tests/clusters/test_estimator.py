@@ -1,0 +1,177 @@
+"""What a user holds: clusters that mean something, files others read, words that come later."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectragram.clusters import WordClusters, count_files, count_sequences
+from spectragram.clusters.formats import write_paths, write_word2vec
+from spectragram.errors import InputError
+from spectragram.metrics import stream_mutual_information
+from spectragram.synthetic import english_tagged, english_text
+
+TEXT = english_text(1500, seed=2)
+
+
+@pytest.fixture(scope="module")
+def model() -> WordClusters:
+    return WordClusters(30, min_count=2, n_dimensions=10).fit(TEXT)
+
+
+def test_clusters_are_word_classes(model: WordClusters) -> None:
+    """Most words of a cluster (rare ones apart) share their most frequent part of speech."""
+    tags: dict[str, Counter[str]] = {}
+    for words, labels in english_tagged(1500, seed=2):
+        for word, tag in zip(words, labels, strict=True):
+            tags.setdefault(word, Counter())[tag] += 1
+    agree = total = 0
+    for words in model.cut(99).values():
+        kinds = Counter(tags[word].most_common(1)[0][0] for word in words if tags.get(word, Counter()).total() >= 20)
+        agree += max(kinds.values(), default=0)
+        total += kinds.total()
+    assert total > 100
+    assert agree / total > 0.7  # 0.45 when words are shuffled
+
+
+def test_information_is_that_of_the_stream(model: WordClusters) -> None:
+    stream = np.concatenate(model.transform(TEXT))
+    expected = stream_mutual_information(stream)
+    assert model.summary_["mutual_information"] == pytest.approx(expected, abs=1e-12)
+    scores = model.score_text(TEXT)
+    assert scores["mutual_information"] == pytest.approx(expected, abs=1e-12)
+    assert scores["clusters"] == 30
+    assert scores["tokens"] == sum(map(len, TEXT))
+
+
+def test_unknown_words_have_their_own_cluster(model: WordClusters) -> None:
+    (ids,) = model.transform([["the", "never-seen"]])
+    assert ids[1] == model.unknown_cluster_ >= 0
+    assert (model.labels_ == model.unknown_cluster_).sum() == 1
+
+
+def test_without_unknown_words_there_is_no_such_cluster() -> None:
+    everything = WordClusters(5, n_dimensions=0).fit(TEXT)
+    assert everything.unknown_cluster_ == -1
+    assert everything.transform([["never-seen"]])[0].tolist() == [-1]
+    assert everything.score([["never-seen", "the", "never-seen", "a"]]) > 0
+
+
+def test_cuts_nest(model: WordClusters) -> None:
+    fine, coarse = model.cut(6), model.cut(3)
+    assert len(coarse) <= 8
+    assert sum(map(len, coarse.values())) == len(model.vocabulary_)
+    for prefix, words in fine.items():
+        assert set(words) <= set(coarse[prefix[:3]])
+    assert list(model.cut(0)) == [""]
+
+
+def test_clusters_are_numbered_along_the_tree(model: WordClusters) -> None:
+    assert model.cluster_paths_ == sorted(model.cluster_paths_)
+    table = np.bincount(model.labels_, weights=model.vocabulary_.counts)
+    np.testing.assert_allclose(model.class_counts_.sum(axis=1), table, atol=1)
+
+
+def test_presets_trade_time_for_information() -> None:
+    fast, best = (WordClusters(40, preset=preset, n_dimensions=0).fit(TEXT).summary_ for preset in ("fast", "best"))
+    assert best["mutual_information"] > fast["mutual_information"]
+    assert best["passes"] > fast["passes"]
+
+
+def test_every_word_its_own_cluster() -> None:
+    text = [["a", "b", "c", "a"]]
+    model = WordClusters(3, n_dimensions=2).fit(text)
+    assert sorted(map(len, model.cut(9).values())) == [1, 1, 1]
+    one = WordClusters(1, n_dimensions=0).fit(text)
+    assert one.cluster_paths_ == ["0"]
+
+
+def test_the_default_number_follows_the_vocabulary() -> None:
+    model = WordClusters(n_dimensions=0).fit(TEXT)
+    assert model.summary_["clusters"] == len(model.vocabulary_) // 10
+
+
+def test_nearest_words_are_alike(model: WordClusters) -> None:
+    near = model.nearest("the", 5)
+    assert len(near) == 5
+    assert [cosine for _, cosine in near] == sorted((cosine for _, cosine in near), reverse=True)
+    assert "the" not in dict(near)
+    with pytest.raises(InputError, match="vocabulary"):
+        model.nearest("never-seen")
+
+
+def test_one_count_serves_many_models(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("\n".join(map(" ".join, TEXT)))
+    counts = count_files(path)
+    for size in (60, 100):
+        direct = WordClusters(10, max_vocabulary=size, n_dimensions=4).fit(path)
+        shared = WordClusters(10, max_vocabulary=size, n_dimensions=4).fit(counts)
+        np.testing.assert_array_equal(direct.labels_, shared.labels_)
+        np.testing.assert_array_equal(direct.vectors_, shared.vectors_)
+    with pytest.raises(InputError, match="count again"):
+        WordClusters(10, lower=True).fit(counts)
+    with pytest.raises(InputError, match="distance 2"):
+        WordClusters(10, context="LR2").fit(count_sequences(TEXT, window=1))
+
+
+def test_new_words_go_where_their_neighbours_say(model: WordClusters) -> None:
+    """A word renamed in new text lands in the cluster of the word it replaced."""
+    frequent = [word for word, n in zip(model.vocabulary_.words, model.vocabulary_.counts, strict=True) if n > 60]
+    right = 0
+    renamed = frequent[:40]
+    for word in renamed:
+        text = [[f"{w}-new" if w == word else w for w in words] for words in TEXT if word in words]
+        (cluster,) = (c for w, c in model.assign(text).items() if w == f"{word}-new")
+        right += cluster == model.labels_[model.vocabulary_.index[word]]
+    assert right >= 0.9 * len(renamed)
+
+
+def test_an_extended_model_knows_more_and_forgets_nothing(model: WordClusters, tmp_path: Path) -> None:
+    text = [["the", "zyx", *words[1:]] for words in TEXT[:50]]
+    extended = model.extend(text)
+    assert extended.vocabulary_.unknown_id == len(extended.vocabulary_) - 1
+    assert extended.transform([["zyx"]])[0][0] != extended.unknown_cluster_
+    for word, path in model.paths_.items():
+        assert extended.paths_[word] == path
+    extended.save(tmp_path / "m")
+    np.testing.assert_array_equal(WordClusters.load(tmp_path / "m").labels_, extended.labels_)
+    assert "zyx" not in model.vocabulary_
+
+
+@pytest.mark.parametrize("word", ["a\tb", "a\nb", "a b", "\x1c", "\x85", "\u2028", "\x7f"])
+def test_no_word_breaks_a_line_of_the_files(word: str) -> None:
+    model = WordClusters(2, n_dimensions=2).fit([[word, "x", "y"], ["y", "x"]])
+    paths, vectors = io.StringIO(), io.StringIO()
+    write_paths(model, paths)
+    write_word2vec(model, vectors)
+    lines = paths.getvalue().splitlines()
+    assert len(lines) == 3
+    assert all(len(line.split()) == 3 for line in lines)
+    assert all(len(line.split()) == 3 for line in vectors.getvalue().splitlines()[1:])
+
+
+def test_paths_are_as_in_liangs_tool(model: WordClusters) -> None:
+    stream = io.StringIO()
+    write_paths(model, stream)
+    rows = [line.split("\t") for line in stream.getvalue().splitlines()]
+    assert {row[1]: row[0] for row in rows} == model.paths_
+    counts = dict(zip(model.vocabulary_.words, model.vocabulary_.counts.tolist(), strict=True))
+    assert {row[1]: int(row[2]) for row in rows} == counts
+    assert [row[0] for row in rows] == sorted(row[0] for row in rows)
+
+
+def test_vectors_are_as_in_word2vec(model: WordClusters) -> None:
+    stream = io.StringIO()
+    write_word2vec(model, stream)
+    lines = stream.getvalue().split("\n")
+    assert lines[0] == f"{len(model.vocabulary_)} 10"
+    word, *values = lines[1].split(" ")
+    assert word == model.vocabulary_.words[0]
+    np.testing.assert_allclose(np.array(values, float), model.vectors_[0], rtol=1e-4, atol=1e-6)
+    with pytest.raises(InputError, match="no vectors"):
+        write_word2vec(WordClusters(5, n_dimensions=0).fit(TEXT), stream)

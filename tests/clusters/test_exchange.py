@@ -1,0 +1,77 @@
+"""Moving words: every gain is real, nothing drifts, the end is a local optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectragram.clusters import exchange as module
+from spectragram.clusters.bigrams import class_mutual_information, class_table
+from spectragram.clusters.exchange import exchange
+from tests.clusters.brute import bigrams_of, class_counts, information, random_pairs
+
+
+def test_class_table_and_information_follow_their_definition(rng: np.random.Generator) -> None:
+    pairs = random_pairs(rng, 12)
+    labels = np.arange(12, dtype=np.int32) % 4
+    np.testing.assert_array_equal(class_table(bigrams_of(pairs), labels, 4), class_counts(pairs, labels))
+    expected = information(class_counts(pairs, labels))
+    assert class_mutual_information(bigrams_of(pairs), labels) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+def test_gains_add_up_to_the_rise_of_the_information(rng: np.random.Generator, closed: int) -> None:
+    pairs = random_pairs(rng, 40)
+    bigrams = bigrams_of(pairs)
+    start = np.append(np.arange(39) % (6 - closed), 5).astype(np.int32)
+    before = start.copy()
+    labels, gains = exchange(bigrams, start, n_classes=6, n_movable=40 - closed, tolerance=-1.0, max_passes=4)
+    np.testing.assert_array_equal(start, before)
+    rise = information(class_counts(pairs, labels)) - information(class_counts(pairs, start))
+    assert len(gains) == 4
+    assert all(gain >= 0 for gain in gains)
+    assert sum(gains) == pytest.approx(rise, abs=1e-10)
+    assert rise > 0.05
+
+
+def test_no_single_move_improves_the_result(rng: np.random.Generator) -> None:
+    pairs = random_pairs(rng, 24, mean=2.0)
+    labels, gains = exchange(
+        bigrams_of(pairs), np.arange(24) % 4, n_classes=4, n_movable=24, max_passes=50, tolerance=0.0
+    )
+    assert gains[-1] == 0
+    best = information(class_counts(pairs, labels))
+    for word in range(24):
+        if (labels == labels[word]).sum() == 1:
+            continue
+        for other in range(4):
+            moved = labels.copy()
+            moved[word] = other
+            assert information(class_counts(pairs, moved)) <= best + 1e-6
+
+
+def test_closed_words_stay_alone_and_no_class_is_emptied(rng: np.random.Generator) -> None:
+    pairs = random_pairs(rng, 30)
+    labels, _ = exchange(
+        bigrams_of(pairs), np.append(np.arange(29) % 9, 9), n_classes=10, n_movable=29, max_passes=8, tolerance=-1.0
+    )
+    assert (labels == 9).nonzero()[0].tolist() == [29]
+    assert len(np.unique(labels)) == 10
+
+
+def test_threads_do_not_show(rng: np.random.Generator) -> None:
+    pairs = random_pairs(rng, 300)
+    bigrams = bigrams_of(pairs)
+    one, three = (
+        exchange(bigrams, np.arange(300) % 20, n_classes=20, n_movable=300, max_passes=3, n_jobs=n)[0] for n in (1, 3)
+    )
+    np.testing.assert_array_equal(one, three)
+
+
+def test_counts_beyond_the_table_of_logarithms(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same moves whether f(n) is looked up or computed."""
+    pairs = random_pairs(rng, 60, mean=20.0)
+    expected = exchange(bigrams_of(pairs), np.arange(60) % 5, n_classes=5, n_movable=60, max_passes=3)[0]
+    monkeypatch.setattr(module, "TABLE", module.TABLE[:64].copy())
+    again = exchange(bigrams_of(pairs), np.arange(60) % 5, n_classes=5, n_movable=60, max_passes=3)[0]
+    np.testing.assert_array_equal(again, expected)
