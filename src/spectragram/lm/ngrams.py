@@ -7,6 +7,7 @@ n-gram and its count; sixty-three bits are enough for trigrams over two million 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import partial
 
@@ -41,9 +42,7 @@ class NgramCounts:
 
     def __add__(self, other: NgramCounts) -> NgramCounts:
         """Counts of both; exact, so any grouping of shards gives the same bits."""
-        keys, counts = _sum_by_key(
-            np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts])
-        )
+        keys, counts = _sum_by_key(np.concatenate([self.keys, other.keys]), np.concatenate([self.counts, other.counts]))
         return NgramCounts(keys, counts, self.n_words, self.order)
 
     @property
@@ -87,7 +86,7 @@ def count_ngrams(tokens: np.ndarray, order: int, n_words: int, *, gap: int = 0, 
     reach = (order - 1) * (gap + 1)
     n_ngrams = max(len(tokens) - reach, 0)
     cuts = np.linspace(0, n_ngrams, max(1, n_ngrams // SHARD_TOKENS) + 1).astype(np.int64)
-    shards = [tokens[a : b + reach] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    shards = [tokens[a : b + reach] for a, b in itertools.pairwise(cuts)]
     count = partial(_count_shard, order=order, n_words=n_words, step=gap + 1)
     return map_reduce(count, shards, n_jobs=n_jobs if len(shards) > 1 else 1)
 

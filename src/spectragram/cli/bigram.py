@@ -1,0 +1,149 @@
+"""The command line of language models."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.options import Data, Dev, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
+
+Unknown = Annotated[
+    str, typer.Option("--unknown", help="Words outside the vocabulary: 'ignore' (as in the paper) or 'score'.")
+]
+
+
+def train(
+    data: Data,
+    out: Out,
+    states: Annotated[int, typer.Option("--states", min=1, help="Hidden classes.")] = 128,
+    learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
+    dev: Dev = None,
+    order: Annotated[int, typer.Option("--order", help="Longest n-gram of the Kneser-Ney model (1-3).")] = 3,
+    prior: Annotated[float, typer.Option("--prior", help="Pull of rare histories to the overall class mix.")] = 10.0,
+    iterations: Annotated[int, typer.Option("--iterations", help="At most so many EM iterations.")] = 30,
+    min_count: Annotated[int, typer.Option("--min-count", help="Rarer words become the unknown word.")] = 2,
+    boundaries: Annotated[bool, typer.Option("--boundaries", help="Predict the ends of lines too.")] = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+) -> None:
+    """Learn to predict the next word of a text, one sentence a line."""
+    from spectragram.data.text import read_text
+    from spectragram.lm import ClassBigram
+
+    model = ClassBigram(
+        states,
+        learner,
+        order=order,
+        prior=prior,
+        max_iter=iterations,
+        min_count=min_count,
+        boundaries=boundaries,
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=not quiet,
+    )
+    model.fit(read_text(data), dev=None if dev is None else read_text(dev))
+    model.save(out)
+    trained(out, model.summary_, quiet=quiet)
+
+
+def predict(
+    model: Model,
+    input: Input = "-",
+    out: OutText = None,
+    tokens: Annotated[bool, typer.Option("--tokens", help="One token a line with its surprisal in bits.")] = False,
+) -> None:
+    """Log-probability of every line: log-prob TAB words TAB unknown words; each line on its own."""
+    from spectragram.files import output, read_lines
+    from spectragram.lm import ClassBigram
+    from spectragram.lm.estimator import BOUNDARY
+
+    loaded = ClassBigram.load(model)
+    known = loaded.vocabulary_
+    with output(out) as stream:
+        for _, line in read_lines(input):
+            words = line.split()
+            surprisal = loaded.surprisal([words])[0]
+            if tokens:
+                shown = [*words, BOUNDARY] if loaded.boundaries else words
+                stream.writelines(f"{word}\t{bits:.4f}\n" for word, bits in zip(shown, surprisal, strict=True))
+                stream.write("\n")
+            else:
+                unknown = sum(word not in known for word in words)
+                stream.write(f"{-surprisal.sum() * 0.6931471805599453:.6f}\t{len(words)}\t{unknown}\n")
+
+
+def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json = False) -> None:
+    """Perplexity per word of a text."""
+    from spectragram.data.text import read_text
+    from spectragram.lm import ClassBigram
+
+    loaded = ClassBigram.load(model)
+    started = time.perf_counter()
+    scores = loaded.evaluate(read_text(gold, loaded.vocabulary_), unknown=unknown)
+    scores["unknown_treatment"] = unknown
+    scores["words_per_second"] = round(scores["words"] / max(time.perf_counter() - started, 1e-9))
+    print_scores(scores, as_json=json)
+
+
+def inspect(
+    model: Model,
+    html: Html = None,
+    words: Annotated[int, typer.Option("--words", help="Most probable words shown per class.")] = 10,
+) -> None:
+    """Sizes, and the most probable words of every hidden class."""
+    import numpy as np
+
+    from spectragram.lm import ClassBigram
+
+    loaded = ClassBigram.load(model)
+    print_scores(loaded.summary_, as_json=False)
+    header = ["class", "weight", "words"]
+    for distance, classes in sorted(loaded.model_.classes.items()):
+        order = np.argsort(-classes.mix, kind="stable")
+        rows = []
+        for h in order:
+            best = np.argsort(-classes.emissions[:, h], kind="stable")[:words]
+            rows.append([int(h), float(classes.mix[h]), " ".join(loaded.vocabulary_.decode(best))])
+        print(f"\nclasses of the word {distance} back")
+        print_table(header, rows)
+        if html is not None and distance == 1:
+            from spectragram.plots.page import html_page, html_table, save_page
+
+            save_page(html, html_page(f"Hidden classes of {model.name}", [("Classes", html_table(header, rows))]))
+
+
+def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:
+    """Write the nearest n-gram form: --format arpa."""
+    from spectragram.errors import InputError
+    from spectragram.files import output
+    from spectragram.lm import ClassBigram
+    from spectragram.lm.arpa import write_arpa
+
+    if format != "arpa":
+        raise InputError(f"--format {format} is unknown", remedy="choose arpa")
+    loaded = ClassBigram.load(model)
+    with output(out) as stream:
+        write_arpa(loaded.model_, loaded.listed_ngrams(), loaded.vocabulary_, stream)
+
+
+def demo() -> None:
+    """Learn from the embedded English corpus and show what comes next."""
+    from spectragram.lm import ClassBigram
+    from spectragram.synthetic import english_text
+
+    lines = english_text(6000, seed=1)
+    train, test = lines[:5000], lines[5000:]
+    rows = []
+    for learner in ("kn", "em", "pivot+em", "mixed"):
+        model = ClassBigram(16, learner, boundaries=True).fit(train)
+        rows.append([learner, model.perplexity(test), model.summary_["seconds"]])
+    print_table(["learner", "perplexity", "seconds"], rows)
+    sentence = test[0]
+    bits = model.surprisal([sentence])[0]
+    note("")
+    print("surprisal (bits): " + "  ".join(f"{word} {b:.1f}" for word, b in zip(sentence, bits, strict=False)))

@@ -1,0 +1,75 @@
+"""Hidden classes by the anchor decomposition (Cohen & Collins 2014, section 8).
+
+1. Q(w1, w2) = count(w1, w2) / N; the algorithm of section 5.2 on its transpose, rows w2, recovers s(w2 | h).
+2. r(h | w1) by EM on  sum Q(w1, w2) log sum_h r(h | w1) s(w2 | h), concave in r.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from spectragram.lm.em import ClassModel, bigram_matrix, history_step
+from spectragram.lm.ngrams import NgramCounts
+from spectragram.spectral.anchors import decompose_means
+from spectragram.spectral.scaling import Scaling
+from spectragram.spectral.subspace import find_subspace
+
+__all__ = ["pivot"]
+
+KAPPA = 5.0
+"""Smoothing of the CCA scaling, in words."""
+
+MAX_CONTEXTS = 2000
+"""Context words that the projection is learned from: the most frequent ones say nearly all, with less noise."""
+
+TOLERANCE = 1e-2
+"""Of the SVD. Anchors need directions, not digits."""
+
+HISTORY_STEPS = 10
+"""EM steps for r; the likelihood is concave and flat by then, and stopping there keeps rare histories smooth."""
+
+
+def pivot(
+    counts: NgramCounts,
+    n_states: int,
+    *,
+    prior: float = 0.0,
+    smoothing: float = 5.0,
+    min_count: int | None = None,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+) -> ClassModel:
+    """Learn s by anchors and r by convex EM from bigram counts.
+
+    ``min_count`` is how often a word must occur to be an anchor; by default as often as leaves ten candidates for
+    every anchor, so that frequent words, whose contexts are well known, are preferred. ``smoothing`` is the number of
+    words' worth of the overall class mix added to each word's own classes: a rare word's are little known, and without
+    it the least squares leave most of them at exactly zero. ``prior`` is that of :func:`~spectragram.lm.em.em_step`.
+    """
+    matrix = bigram_matrix(counts)
+    occurrences = matrix.sum(axis=0)
+    if min_count is None:
+        ordered = np.sort(occurrences)[::-1]
+        min_count = max(int(ordered[min(10 * n_states, len(ordered)) - 1]), 1)
+    means = _mean_contexts(matrix, n_states, rng)
+    found = decompose_means(means, occurrences, n_states, min_count=min_count, n_jobs=n_jobs)
+    # s(w2|h) = p(w2) q(h|w2) / pi(h)
+    share = occurrences / np.maximum(occurrences + smoothing, 1e-300)
+    memberships = share[:, None] * found.memberships + (1.0 - share)[:, None] * found.prior
+    emissions = memberships * occurrences[:, None]
+    histories = np.repeat(found.prior[None], counts.n_words, axis=0)
+    model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), 1e-300), found.prior)
+    for _ in range(HISTORY_STEPS):
+        model, _ = history_step(matrix, model, prior=prior, n_jobs=n_jobs)
+    return model
+
+
+def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Generator) -> np.ndarray:
+    """Steps 1 and 2 of section 5.2: v(w2) = E[phi(w1) | w2], phi by CCA of Q(w2, w1), shape (V, n_states)."""
+    frequent = np.sort(np.argsort(-matrix.sum(axis=1), kind="stable")[: max(MAX_CONTEXTS, 4 * n_states)])
+    Q = sparse.csr_array(matrix[frequent].T)
+    mass = Q.sum(axis=1)
+    scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
+    projection = scaling.fold(find_subspace(scaling.apply(Q), n_states, tolerance=TOLERANCE, rng=rng)).right
+    return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

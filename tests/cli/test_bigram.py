@@ -1,0 +1,73 @@
+"""The command line of language models, end to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spectragram.cli import main
+from spectragram.synthetic import english_text
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bigram")
+    lines = [" ".join(words) for words in english_text(700, seed=9)]
+    (folder / "train.txt").write_text("\n".join(lines[:500]) + "\n")
+    (folder / "dev.txt").write_text("\n".join(lines[500:600]) + "\n")
+    (folder / "test.txt").write_text("\n".join(lines[600:]) + "\n")
+    arguments = ["train", "bigram", str(folder / "train.txt"), "--dev", str(folder / "dev.txt")]
+    assert main([*arguments, "--states", "6", "--out", str(folder / "model"), "--quiet", "--jobs", "1"]) == 0
+    return folder
+
+
+def test_evaluate(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(folder / "model"), str(folder / "test.txt"), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert {"perplexity", "words", "unknown"} <= set(scores)
+    assert 1 < scores["perplexity"] < 500
+    assert main(["evaluate", str(folder / "model"), str(folder / "test.txt"), "--unknown", "score"]) == 0
+    assert "perplexity" in capsys.readouterr().out
+
+
+def test_predict_is_aligned_even_on_empty_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "input.txt").write_text("the dog barks .\n\nxyzzy\n")
+    assert main(["predict", str(folder / "model"), str(folder / "input.txt")]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert len(rows) == 3
+    assert rows[1][:2] == ["-0.000000", "0"] or rows[1][:2] == ["0.000000", "0"]
+    assert rows[2][1:] == ["1", "1"]
+    assert float(rows[0][0]) < 0
+    assert main(["predict", str(folder / "model"), str(folder / "input.txt"), "--tokens"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("\n\n") >= 2
+    assert shown.splitlines()[0].split("\t")[0] == "the"
+
+
+def test_inspect_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(folder / "model"), "--html", str(folder / "page.html")]) == 0
+    assert "classes of the word 2 back" in capsys.readouterr().out
+    assert (folder / "page.html").read_text().startswith("<!doctype html>")
+    assert main(["export", str(folder / "model"), "--format", "arpa", "--out", str(folder / "m.arpa")]) == 0
+    assert (folder / "m.arpa").read_text().startswith("\\data\\")
+    assert main(["export", str(folder / "model"), "--format", "pigeon"]) == 2
+    assert "choose arpa" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [(["--states", "5000"], "n_states <"), (["--learner", "magic"], "choose one of"), (["--order", "9"], "choose 1")],
+)
+def test_refusals_leave_nothing(extra: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "refused"
+    assert main(["train", "bigram", str(folder / "train.txt"), "--out", str(out), *extra]) == 2
+    assert said in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_an_empty_corpus(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "empty").write_text("")
+    assert main(["train", "bigram", str(folder / "empty"), "--out", str(folder / "refused")]) == 2
+    assert "words" in capsys.readouterr().err

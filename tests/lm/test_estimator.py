@@ -1,0 +1,142 @@
+"""The estimator: distributions that sum to one, treatment of unknown words, early stopping, ARPA, real text."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spectragram.data.text import read_text
+from spectragram.errors import InputError
+from spectragram.lm import ClassBigram
+from spectragram.lm.arpa import write_arpa
+from spectragram.lm.learners import LEARNERS
+from spectragram.lm.mixture import N_BUCKETS, fit_weights
+from spectragram.synthetic import english_text
+
+
+@pytest.fixture(scope="module")
+def text() -> list[list[str]]:
+    return english_text(900, seed=5)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_every_learner_gives_distributions(learner: str, boundaries: bool, text: list[list[str]]) -> None:
+    model = ClassBigram(5, learner, boundaries=boundaries, max_iter=3).fit(text[:400])
+    for context in ([], ["the"], ["the", "dog"], ["xyzzy", "the"], ["the", "xyzzy"]):
+        distribution = model.next_words(context)
+        assert distribution.sum() == pytest.approx(1.0, abs=1e-9)
+        assert (distribution >= 0).all()
+    logs = model.log_prob(text[:3])
+    assert (logs < 0).all()
+    np.testing.assert_allclose(logs, [-bits.sum() * np.log(2) for bits in model.surprisal(text[:3])])
+    assert len(model.surprisal(text[:1])[0]) == len(text[0]) + boundaries
+
+
+def test_the_mixture_beats_its_parts_on_new_text(text: list[list[str]]) -> None:
+    scores = {
+        learner: ClassBigram(12, learner).fit(text[:600], dev=text[600:750]).perplexity(text[750:])
+        for learner in ("kn", "em", "pivot+em", "mixed")
+    }
+    assert scores["mixed"] < min(scores["kn"], scores["em"], scores["pivot+em"])
+
+
+def test_perplexity_is_what_it_says(text: list[list[str]]) -> None:
+    model = ClassBigram(4, "kn", order=2).fit(text[:300])
+    stream = [word for line in text[300:310] for word in line]
+    logs, known = [], 0
+    for previous, word in zip([None, *stream], stream, strict=False):
+        if word in model.vocabulary_:
+            distribution = model.next_words([] if previous is None else [previous])
+            logs.append(np.log(distribution[model.vocabulary_.index[word]]))
+            known += 1
+    scores = model.evaluate(text[300:310])
+    assert scores["words"] == known
+    assert scores["unknown"] == len(stream) - known
+    assert scores["perplexity"] == pytest.approx(np.exp(-np.mean(logs)))
+    assert model.evaluate(text[300:310], unknown="score")["words"] == len(stream)
+    assert model.score(text[300:310]) == pytest.approx(-np.log(scores["perplexity"]))
+    with pytest.raises(InputError, match="ignore, score"):
+        model.perplexity(text, unknown="maybe")
+    with pytest.raises(InputError, match="no word"):
+        model.perplexity([["xyzzy"]])
+
+
+def test_a_corpus_with_its_own_vocabulary_scores_the_same(tmp_path: Path, text: list[list[str]]) -> None:
+    path = tmp_path / "text"
+    path.write_text("\n".join(" ".join(line) for line in text[300:320]))
+    model = ClassBigram(4, "pivot+em", max_iter=2).fit(text[:300])
+    as_lists = model.perplexity(text[300:320])
+    assert model.perplexity(read_text(path)) == as_lists
+    assert model.perplexity(read_text(path, model.vocabulary_)) == as_lists
+
+
+def test_a_word_seen_only_at_the_end_and_rare_words() -> None:
+    model = ClassBigram(2, "em", min_count=1, max_iter=3).fit([["a", "b", "a", "b", "c", "a", "end"]])
+    assert np.isfinite(model.log_prob([["end", "a"]])).all()
+    rare = ClassBigram(2, "kn").fit([["a", "a", "b", "b", "once"]])
+    assert "once" not in rare.vocabulary_
+    assert rare.vocabulary_.unknown == "<unk>"
+
+
+def test_early_stopping_follows_dev(text: list[list[str]]) -> None:
+    model = ClassBigram(30, "em", prior=0.0, max_iter=40).fit(text[:200], dev=text[200:300])
+    assert 0 < model.n_iter_[1] < 40
+    again = ClassBigram(30, "em", prior=0.0, max_iter=model.n_iter_[1]).fit(text[:200], dev=text[200:300])
+    assert again.perplexity(text[200:300]) == model.perplexity(text[200:300])
+
+
+def read_arpa(stream: str) -> tuple[dict[tuple[str, ...], float], dict[tuple[str, ...], float]]:
+    probs, weights = {}, {}
+    for line in stream.splitlines():
+        fields = line.split("\t")
+        if len(fields) >= 2:
+            gram = tuple(fields[1].split(" "))
+            probs[gram] = 10 ** float(fields[0])
+            weights[gram] = 10 ** float(fields[2]) if len(fields) == 3 else 1.0
+    return probs, weights
+
+
+def arpa_prob(probs: dict, weights: dict, gram: tuple[str, ...]) -> float:
+    if gram in probs:
+        return probs[gram]
+    if len(gram) == 1:
+        return 0.0
+    return weights.get(gram[:-1], 1.0) * arpa_prob(probs, weights, gram[1:])
+
+
+@pytest.mark.parametrize(("learner", "exact"), [("kn", True), ("mixed", False), ("em", False)])
+def test_arpa_sums_to_one_and_holds_kneser_ney_exactly(learner: str, exact: bool, text: list[list[str]]) -> None:
+    model = ClassBigram(4, learner, max_iter=2, min_count=8).fit(text[:150])
+    stream = io.StringIO()
+    write_arpa(model.model_, model.listed_ngrams(), model.vocabulary_, stream)
+    assert stream.getvalue().startswith("\\data\\\nngram 1=")
+    assert stream.getvalue().endswith("\\end\\\n")
+    probs, weights = read_arpa(stream.getvalue())
+    words = model.vocabulary_.words
+    for context in [(), ("the",), ("the", words[4]), ("<unk>", "<unk>"), ("a", "the")]:
+        row = np.array([arpa_prob(probs, weights, (*context, word)) for word in words])
+        assert row.sum() == pytest.approx(1.0, abs=1e-4)
+        if exact:
+            np.testing.assert_allclose(row, model.next_words(list(context)), rtol=1e-4)
+
+
+def test_weights_find_the_better_model(rng: np.random.Generator) -> None:
+    good, bad = rng.uniform(0.5, 1, 500), rng.uniform(0, 0.1, 500)
+    weights = fit_weights(np.stack([good, bad], axis=1), np.zeros(500, np.int64))
+    assert weights.shape == (N_BUCKETS, 2)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    assert weights[0, 0] > 0.99
+    assert weights[5, 0] > 0.99  # a bucket never met follows the others
+
+
+@pytest.mark.slow
+def test_brown_split_against_measured_anchors(data_dir: Path) -> None:
+    """Kneser-Ney on the Brown split of Cohen & Collins (2014): 334 and 317, an independent implementation's figures."""
+    folder = data_dir / "brown-text" / "lm"
+    train, test = read_text(folder / "train.txt.gz"), read_text(folder / "test.txt")
+    assert ClassBigram(learner="kn", order=2).fit(train).perplexity(test) == pytest.approx(334.1, abs=0.5)
+    assert ClassBigram(learner="kn", order=3).fit(train).perplexity(test) == pytest.approx(317.0, abs=0.5)
