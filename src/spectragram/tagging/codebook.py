@@ -1,0 +1,80 @@
+"""Frames of speech: normalised by utterance, and sorted into classes by their nearest prototype."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.errors import InputError
+from spectragram.tagging.sequences import Observation, Observations
+
+__all__ = ["Codebook", "are_frames"]
+
+FRAMES_A_BLOCK = 4096
+MAX_ITERATIONS = 20
+
+
+def are_frames(sequences: Any) -> bool:
+    """Whether the first sequence is a matrix of numbers (frames, d)."""
+    first = sequences[0] if isinstance(sequences, (list, tuple)) and len(sequences) else None
+    return isinstance(first, np.ndarray) and first.ndim == 2 and np.issubdtype(first.dtype, np.number)
+
+
+def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """All frames, mean 0 and variance 1 in every utterance, and offsets; refuses what is no matrix of numbers."""
+    parts: list[np.ndarray] = []
+    ends = [0]
+    for number, sequence in enumerate(sequences, start=1):
+        frames = np.asarray(sequence, np.float64)
+        width = d if d is not None else parts[0].shape[1] if parts else frames.shape[-1]
+        if frames.ndim != 2 or frames.shape[1] != width or not np.isfinite(frames).all():
+            raise InputError(
+                f"utterance {number} has shape {frames.shape} or holds no finite numbers",
+                remedy=f"give arrays of shape (frames, {width})",
+            )
+        if len(frames):
+            frames = (frames - frames.mean(axis=0)) / np.maximum(frames.std(axis=0), 1e-6)
+        parts.append(frames)
+        ends.append(ends[-1] + len(frames))
+    stacked = np.concatenate(parts) if parts else np.zeros((0, d or 0))
+    return stacked, np.array(ends, np.int64)
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Prototypes of frames.
+
+    Attributes
+    ----------
+    prototypes : float64 array, shape (n_codes, d)
+    """
+
+    prototypes: np.ndarray
+
+    @classmethod
+    def fit(cls, frames: np.ndarray, n_codes: int, *, seed: int) -> Self:
+        """Prototypes by Euclidean k-means, started from random frames."""
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct frames than prototypes is fine
+            k = min(n_codes, len(frames))
+            found = KMeans(k, init="random", n_init=1, max_iter=MAX_ITERATIONS, random_state=seed).fit(frames)
+        return cls(np.asarray(found.cluster_centers_, np.float64))
+
+    def codes(self, frames: np.ndarray) -> np.ndarray:
+        """Number of the nearest prototype: (n, d) -> (n,) int32."""
+        squares = (self.prototypes**2).sum(axis=1)
+        blocks = [frames[i : i + FRAMES_A_BLOCK] for i in range(0, len(frames), FRAMES_A_BLOCK)]
+        found = [(squares - 2 * (block @ self.prototypes.T)).argmin(axis=1) for block in blocks]
+        return np.concatenate(found).astype(np.int32) if found else np.zeros(0, np.int32)
+
+    def observe(self, frames: np.ndarray, offsets: np.ndarray) -> Observations:
+        """Frames as observations whose only column is the number of their class."""
+        types: list[Observation] = [(str(code),) for code in range(len(self.prototypes))]
+        return Observations(types, self.codes(frames), offsets, frames)

@@ -1,0 +1,180 @@
+"""Refinement HMMs with probabilities: counting from given states, and EM (section 7's EM, with smoothing).
+
+    paper          here          shape
+    pi(a,h)        initial       (S,)       S = states of all labels together
+    t(b,k|a,h)     transition    (S, S)
+    f(*|a,h)       final         (S,)
+    o(x|a,h)       emissions     by cell of the lexicon: p(h|x,a) / p(h|a), times p(x|a) which EM leaves alone
+
+Every M-step pulls the parameters of a state towards those of its label, so that a few iterations sharpen a start
+without over-fitting: t(b,k|a,h) = (c + tau p(b,k|a)) / (c(a,h) + tau), and o is mixed with the label's own. A label
+with a single state is its own mean, so one state everywhere is exactly the supervised HMM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from spectragram.data.corpus import even_parts
+from spectragram.engine import map_threads
+from spectragram.inference.labelled_chain import ChainOperators, diagonal_operators
+from spectragram.inference.labelled_counts import expected_counts
+from spectragram.tagging.lexicon import Cells, CellVectors
+
+__all__ = [
+    "CellEmissions",
+    "Emissions",
+    "RefinedChain",
+    "TrainingChain",
+    "chain_from_counts",
+    "chain_from_states",
+    "run_em",
+]
+
+PULL_OF_LABEL = 20.0
+LABEL_SMOOTHING = 0.1
+INITIAL_SMOOTHING = 0.01
+EMISSION_MIX = 0.2
+N_SHARDS = 8
+"""Fixed, so that sums come out the same whatever the number of threads."""
+
+
+class Emissions(Protocol):
+    """What EM needs of an emission model."""
+
+    def of_tokens(self) -> np.ndarray:
+        """o(x_i|a_i,h) of every training token for the states of its label, up to a factor: (n_tokens, m)."""
+
+    def update(self, posteriors: np.ndarray) -> None:
+        """M-step, from p(h_i | a, x) of shape (n_tokens, m)."""
+
+
+@dataclass(frozen=True)
+class TrainingChain:
+    """Labels of a training corpus and the states each may have.
+
+    Attributes
+    ----------
+    labels : int32 array, shape (n_tokens,)
+    offsets : int64 array, shape (n_sequences + 1,)
+        No sequence is empty.
+    sizes : int64 array, shape (n_labels,)
+        States of each label.
+    """
+
+    labels: np.ndarray
+    offsets: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Label a owns states ``starts[a]:starts[a + 1]``."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+
+    def state_totals(self, tokens: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
+        """Expected number of the tokens in each state: (S,)."""
+        width = posteriors.shape[1]
+        table = np.zeros((len(self.sizes), width))
+        np.add.at(table, self.labels[tokens], posteriors[tokens])
+        return table[np.arange(width) < self.sizes[:, None]]
+
+
+@dataclass(frozen=True)
+class RefinedChain:
+    """The probabilities of a refinement HMM, but for its emissions."""
+
+    initial: np.ndarray
+    transition: np.ndarray
+    final: np.ndarray
+    starts: np.ndarray
+
+    def operators(self) -> ChainOperators:
+        """As the forward-backward algorithm takes them (proposition 4.1)."""
+        return diagonal_operators(self.initial, self.transition, self.final, self.starts)
+
+
+class CellEmissions:
+    """o(x|a,h) / p(x|a) = p(h|x,a) / p(h|a), backed off along the lexicon's tree and mixed with 1."""
+
+    def __init__(self, cells: Cells, chain: TrainingChain, mix: float = EMISSION_MIX) -> None:
+        self.cells, self.chain, self.mix = cells, chain, mix
+        self.model: CellVectors
+
+    def of_tokens(self) -> np.ndarray:
+        """Of the finest cell of each token."""
+        return self.model.vectors[self.cells.of_pair][self.cells.of_token]
+
+    def update(self, posteriors: np.ndarray) -> None:
+        """Average the posteriors over cells."""
+        chain = self.chain
+        width = posteriors.shape[1]
+        used = np.arange(width) < chain.sizes[:, None]
+        shares = np.ones((len(chain.sizes), width))
+        shares[used] = chain.state_totals(np.arange(len(posteriors)), posteriors)
+        shares[used] /= np.repeat(np.bincount(chain.labels, minlength=len(chain.sizes)), chain.sizes)
+        sums = self.cells.add_up(posteriors) / np.maximum(shares, 1e-12)[self.cells.labels]
+        vectors = self.cells.back_off(sums, np.ones_like(shares))
+        mixed = (1 - self.mix) * vectors + self.mix
+        self.model = CellVectors(mixed, np.ones(int(chain.sizes.sum())), chain.starts)
+
+
+def chain_from_counts(chain: TrainingChain, begins: np.ndarray, moves: np.ndarray, ends: np.ndarray) -> RefinedChain:
+    """M-step of the chain: expected numbers of first tokens, moves and last tokens, (S,), (S, S), (S,)."""
+    counts = np.concatenate([moves, ends[:, None]], axis=1)
+    overall = counts.sum(axis=0) / counts.sum()
+    by_label = np.add.reduceat(counts, chain.starts[:-1], axis=0)
+    by_label = (by_label + LABEL_SMOOTHING * overall) / (by_label.sum(axis=1, keepdims=True) + LABEL_SMOOTHING)
+    prior = np.repeat(by_label, chain.sizes, axis=0)
+    following = (counts + PULL_OF_LABEL * prior) / (counts.sum(axis=1, keepdims=True) + PULL_OF_LABEL)
+    alone = np.repeat(chain.sizes == 1, chain.sizes)
+    following[alone] = prior[alone]
+    totals = counts.sum(axis=1)
+    initial = begins + INITIAL_SMOOTHING * totals / totals.sum()
+    return RefinedChain(
+        initial / initial.sum(),
+        np.ascontiguousarray(following[:, :-1]),
+        np.ascontiguousarray(following[:, -1]),
+        chain.starts,
+    )
+
+
+def chain_from_states(chain: TrainingChain, states: np.ndarray, emissions: Emissions) -> RefinedChain:
+    """Count with given states (n_tokens,) of the tokens."""
+    posteriors = np.zeros((len(states), int(chain.sizes.max())))
+    posteriors[np.arange(len(states)), states] = 1.0
+    flat = chain.starts[chain.labels] + states
+    inner = np.ones(len(states), bool)
+    inner[chain.offsets[1:] - 1] = False
+    here = np.flatnonzero(inner)
+    n_states = int(chain.sizes.sum())
+    moves = np.bincount(flat[here] * n_states + flat[here + 1], minlength=n_states**2).astype(float)
+    emissions.update(posteriors)
+    return _chain_from_posteriors(chain, posteriors, moves.reshape(n_states, n_states))
+
+
+def _chain_from_posteriors(chain: TrainingChain, posteriors: np.ndarray, moves: np.ndarray) -> RefinedChain:
+    begins = chain.state_totals(chain.offsets[:-1], posteriors)
+    return chain_from_counts(chain, begins, moves, chain.state_totals(chain.offsets[1:] - 1, posteriors))
+
+
+def run_em(
+    chain: TrainingChain, model: RefinedChain, emissions: Emissions, *, n_jobs: int = 1
+) -> Iterator[tuple[RefinedChain, float]]:
+    """Endless EM iterations: the new chain (``emissions`` is updated in place) and the log-likelihood before it."""
+    shards = even_parts(chain.offsets, N_SHARDS)
+    posteriors = np.zeros((len(chain.labels), int(chain.sizes.max())))
+    while True:
+        likelihoods = np.ascontiguousarray(emissions.of_tokens())
+        parameters = (likelihoods, model.initial, model.transition, model.final, chain.starts, posteriors)
+
+        def count(shard: tuple[int, int], parameters: tuple = parameters) -> tuple[np.ndarray, float]:
+            return expected_counts(chain.offsets, shard[0], shard[1], chain.labels, *parameters)
+
+        counted = map_threads(count, shards, n_jobs)
+        model = _chain_from_posteriors(chain, posteriors, sum(moves for moves, _ in counted))  # type: ignore[arg-type]
+        emissions.update(posteriors)
+        yield model, sum(log_likelihood for _, log_likelihood in counted)

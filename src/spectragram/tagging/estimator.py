@@ -1,0 +1,390 @@
+"""The tagger: a label for every token of a sequence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError
+from spectragram.estimator import Estimator, State
+from spectragram.inference.labelled_chain import best_legal_path
+from spectragram.metrics import tagging_scores
+from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
+from spectragram.tagging.decoding import legal_moves
+from spectragram.tagging.features import SPEECH_VIEWS, text_views
+from spectragram.tagging.learners import LEARNERS, Settings, Training, learn, prefers_looks
+from spectragram.tagging.lexicon import Lexicon, learn_lexicon
+from spectragram.tagging.model import Member, as_probabilities, combine, prefixed, without_prefix
+from spectragram.tagging.sequences import Observation, Observations, encode_labels, read_observations
+
+__all__ = ["Tagger"]
+
+DECODINGS = ("auto", "marginal", "legal")
+EMISSIONS = ("auto", "classes", "gaussian")
+PRESETS: dict[str, dict[str, int]] = {
+    "fast": {"n_states": 8, "max_iter": 4, "n_models": 1},
+    "default": {"n_states": 16, "max_iter": 8, "n_models": 1},
+    "best": {"n_states": 16, "max_iter": 8, "n_models": 5},
+}
+SPEECH_STATES = 6
+NOISE_OF_MEMBERS = 0.3
+WEIGHT_OF_CLASSES, WEIGHT_OF_GAUSSIANS = 0.6, 0.5
+"""Exponents of the likelihood of a frame, whose neighbours repeat most of what it says."""
+
+Sequences = Sequence[Sequence[str | Observation]] | Sequence[np.ndarray]
+Labels = Iterable[Sequence[str]]
+
+
+class Tagger(Estimator):
+    """Labels sequences with a refinement HMM: every label is split into hidden states that training finds.
+
+    Parameters
+    ----------
+    n_states : int, optional
+        Hidden states of a frequent label; rare labels get fewer. Default: that of the preset.
+    learner : str
+        ``spectral+em`` (clusters of spectral vectors refined by EM; the most accurate), ``spectral`` (the paper's;
+        no iterations), ``pivot``, ``pivot+em``, ``em`` (random starts), ``hmm`` (one state per label), ``unigram``
+        (no context).
+    preset : {"fast", "default", "best"}
+        Sets ``n_states``, ``max_iter`` and ``n_models`` where they are not given.
+    n_models : int, optional
+        Members of an ensemble, trained with other seeds and noised features.
+    max_iter : int, optional
+        EM iterations; with ``dev`` data the best one is kept.
+    n_starts : int
+        Random starts of ``em``.
+    decoding : {"auto", "marginal", "legal"}
+        Each token's most probable label, or the best sequence in which spans are well formed (I-X only inside a
+        span of X); ``auto`` is ``legal`` where labels mark spans.
+    views : dict, optional
+        Templates of the views ``future``, ``past``, ``present`` and ``destiny``, those not named as usual; see
+        :mod:`spectragram.tagging.features`.
+    backoff : float
+        Tokens that the opinion of the coarser class of a word is worth.
+    smoothing, ridge : float
+        ``spectral``: pull of third-order moments towards lower-order ones; damping of small singular values.
+    emissions : {"auto", "classes", "gaussian"}
+        Frames of speech: as classes of a codebook, or with a Gaussian for every state.
+    n_codes : int
+        Size of that codebook.
+    emission_weight : float, optional
+        Exponent of the likelihood of an observation; 1 for text and less for frames, where not given.
+    random_state, n_jobs, verbose
+
+    Attributes
+    ----------
+    classes_ : list of str
+        Labels, in the order of the columns of marginals.
+    n_negative_ : int
+        Negative marginals set to zero in the last prediction (``spectral`` only).
+    summary_ : dict
+
+    Examples
+    --------
+    >>> words = [["the", "dog", "barks"], ["a", "cat", "sleeps"], ["the", "cat", "barks"]] * 5
+    >>> tags = [["DET", "NOUN", "VERB"]] * 15
+    >>> Tagger(n_states=1).fit(words, tags).predict([["a", "dog", "sleeps"]])
+    [['DET', 'NOUN', 'VERB']]
+    """
+
+    kind = "tagger"
+
+    def __init__(
+        self,
+        n_states: int | None = None,
+        learner: str = "spectral+em",
+        *,
+        preset: str = "default",
+        n_models: int | None = None,
+        max_iter: int | None = None,
+        n_starts: int = 3,
+        decoding: str = "auto",
+        views: dict[str, list[str]] | None = None,
+        backoff: float = 3.0,
+        smoothing: float = 60.0,
+        ridge: float = 0.2,
+        emissions: str = "auto",
+        n_codes: int = 1000,
+        emission_weight: float | None = None,
+        random_state: int = 0,
+        n_jobs: int = 1,
+        verbose: bool = False,
+    ) -> None:
+        self.n_states = n_states
+        self.learner = learner
+        self.preset = preset
+        self.n_models = n_models
+        self.max_iter = max_iter
+        self.n_starts = n_starts
+        self.decoding = decoding
+        self.views = views
+        self.backoff = backoff
+        self.smoothing = smoothing
+        self.ridge = ridge
+        self.emissions = emissions
+        self.n_codes = n_codes
+        self.emission_weight = emission_weight
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Sequences, y: Labels, *, dev: tuple[Sequences, Labels] | None = None) -> Self:
+        """Learn from sequences of observations and their labels.
+
+        Parameters
+        ----------
+        X : list of sequences
+            Tokens are strings, or tuples of strings (word, part of speech); or each sequence is a matrix of frames.
+        y : list of sequences of str
+            A label for every token.
+        dev : (X, y), optional
+            Held-out data by which the best EM iteration is chosen.
+        """
+        started = time.perf_counter()
+        self._check_parameters()
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        self._codebook: Codebook | None = None
+        observed, labels = self._encode_training(X, y)
+        by_looks = self._codebook is None and prefers_looks(observed, labels, len(self.classes_), self.backoff)
+        self._lexicon, cells = learn_lexicon(
+            observed, labels, len(self.classes_), kappa=self.backoff, by_looks=by_looks
+        )
+        self._legal = legal_moves(self.classes_, labels, observed.offsets)
+        views = text_views(observed.n_columns) if self._codebook is None else SPEECH_VIEWS
+        views = views.replaced(self.views or {})
+        settings = self._settings()
+        training = Training(observed, labels, len(self.classes_), cells, views, settings, self._judge(dev))
+        self.members_: list[Member] = []
+        if self.learner != "unigram":
+            for i in range(self._setting("n_models")):
+                noise = NOISE_OF_MEMBERS if i else 0.0
+                self.members_.append(learn(self.learner, training, self.random_state + i, noise))
+        self.summary_ = self._summary(observed, time.perf_counter() - started)
+        return self
+
+    def predict(self, X: Sequences, *, fixed: Iterable[Sequence[str | None]] | None = None) -> list[list[str]]:
+        """The labels of each sequence; ``fixed`` gives labels that are known (None where not), which it keeps."""
+        observed = self._observe(X)
+        known = None if fixed is None else self._encode_fixed(fixed, observed)
+        best = self._decode(self._probabilities(observed, known), observed.offsets, known)
+        names = [self.classes_[i] for i in best.tolist()]
+        ends = observed.offsets.tolist()
+        return [names[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+
+    def predict_marginals(
+        self, X: Sequences, *, fixed: Iterable[Sequence[str | None]] | None = None
+    ) -> list[np.ndarray]:
+        """p(label | sequence) of every token: one array (length, n_labels) a sequence, rows sum to one."""
+        observed = self._observe(X)
+        known = None if fixed is None else self._encode_fixed(fixed, observed)
+        return np.split(self._probabilities(observed, known), observed.offsets[1:-1])
+
+    def score(self, X: Sequences, y: Labels) -> float:
+        """Share of tokens labelled right, 0 to 1, for scikit-learn's model selection."""
+        return self.evaluate(X, y)["accuracy"] / 100
+
+    def evaluate(self, X: Sequences, y: Labels) -> dict[str, Any]:
+        """Scores in percent; see :func:`spectragram.metrics.tagging_scores`."""
+        started = time.perf_counter()
+        predicted = self.predict(X)
+        seconds = max(time.perf_counter() - started, 1e-9)
+        words = known = None
+        if self._codebook is None:
+            words = [[t if isinstance(t, str) else t[0] for t in sequence] for sequence in X]
+            known = self.known_words_
+        scores: dict[str, Any] = dict(tagging_scores(list(y), predicted, words=words, known=known))
+        return scores | {"tokens_per_second": round(scores["tokens"] / seconds)}
+
+    @property
+    def known_words_(self) -> frozenset[str]:
+        """The first column of all observations seen in training."""
+        self._require_fitted()
+        return self._lexicon.words()
+
+    # -- encoding --------------------------------------------------------------------------------------------------
+
+    def _encode_training(self, X: Sequences, y: Labels) -> tuple[Observations, np.ndarray]:
+        """Observations and labels as numbers; sets the labels, and the codebook for frames; drops empty sequences."""
+        if are_frames(X):
+            frames, offsets = stacked_frames(X)  # type: ignore[arg-type]
+            if len(frames):
+                self._codebook = Codebook.fit(frames, self.n_codes, seed=self.random_state)
+                observed = self._codebook.observe(frames, offsets)
+        else:
+            observed = read_observations(X)  # type: ignore[arg-type]
+        if not len(observed.tokens):
+            raise InputError("no tokens to learn from", remedy="give at least one sequence with a label for each token")
+        labels, vocabulary = encode_labels(y, observed.offsets)
+        self.classes_ = list(vocabulary.words)
+        self._n_columns = observed.n_columns
+        return observed.select(np.flatnonzero(np.diff(observed.offsets)))[0], labels
+
+    def _observe(self, X: Sequences) -> Observations:
+        self._require_fitted()
+        if self._codebook is None:
+            return read_observations(X, self._n_columns)  # type: ignore[arg-type]
+        return self._codebook.observe(*stacked_frames(X, self._codebook.prototypes.shape[1]))  # type: ignore[arg-type]
+
+    def _encode_fixed(self, fixed: Iterable[Sequence[str | None]], observed: Observations) -> np.ndarray:
+        labels, _ = encode_labels(
+            [["" if label is None else label for label in sequence] for sequence in fixed],
+            observed.offsets,
+            Vocabulary(self.classes_),
+        )
+        wanted = {label for sequence in fixed for label in sequence if label is not None}
+        if not wanted <= set(self.classes_):
+            raise InputError(
+                f"the fixed label {min(wanted - set(self.classes_))!r} was not seen in training",
+                remedy=f"choose among {', '.join(self.classes_[:20])}",
+            )
+        return labels
+
+    # -- inference -------------------------------------------------------------------------------------------------
+
+    def _probabilities(self, observed: Observations, fixed: np.ndarray | None = None) -> np.ndarray:
+        """Marginals of all tokens as distributions: (n_tokens, n_labels)."""
+        lexicon = self._lexicon
+        alone = lexicon.label_probabilities(lexicon.nodes(observed.types))[observed.tokens]
+        if fixed is not None:
+            alone = np.where(fixed[:, None] >= 0, np.arange(len(self.classes_)) == fixed[:, None], alone)
+        self.n_negative_ = 0
+        if not self.members_:
+            return alone
+        found = []
+        for member in self.members_:
+            signed = member.marginals(lexicon, observed, weight=self._weight(), fixed=fixed, n_jobs=self.n_jobs)
+            probabilities, n_negative = as_probabilities(signed, alone)
+            self.n_negative_ += n_negative
+            found.append(probabilities)
+        return combine(found)
+
+    def _decode(self, probabilities: np.ndarray, offsets: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
+        self._choose("decoding", self.decoding, DECODINGS)
+        if self.decoding == "marginal" or self._legal is None:
+            return probabilities.argmax(axis=1)
+        scores = probabilities
+        if fixed is not None:  # what the user says outweighs any sequence of well-formed spans
+            scores = np.where(np.arange(len(self.classes_)) == fixed[:, None], float(len(offsets) + len(fixed)), scores)
+        return best_legal_path(offsets, np.ascontiguousarray(scores), *self._legal)
+
+    def _judge(self, dev: tuple[Sequences, Labels] | None) -> Any:
+        """Accuracy of a member on held-out data, or None."""
+        if dev is None:
+            return None
+        self.members_ = []  # observing needs a fitted tagger: labels and lexicon are all it uses
+        observed = self._observe(dev[0])
+        gold, _ = encode_labels(dev[1], observed.offsets, Vocabulary(self.classes_))
+
+        def accuracy(member: Member) -> float:
+            marginals = member.marginals(self._lexicon, observed, weight=self._weight(), n_jobs=self.n_jobs)
+            marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+            return float((marginals.argmax(axis=1) == gold).mean())
+
+        return accuracy
+
+    # -- settings --------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        self._choose("learner", self.learner, (*LEARNERS, "unigram"))
+        self._choose("preset", self.preset, tuple(PRESETS))
+        self._choose("decoding", self.decoding, DECODINGS)
+        self._choose("emissions", self.emissions, EMISSIONS)
+        for name in ("n_states", "n_models"):
+            if self._setting(name) < 1:
+                raise InputError(f"{name}={self._setting(name)}", remedy="give at least 1")
+        if min(self._setting("max_iter"), self.smoothing, self.ridge) < 0 or self.backoff <= 0:
+            raise InputError(
+                f"max_iter={self.max_iter}, smoothing={self.smoothing}, ridge={self.ridge}, backoff={self.backoff}",
+                remedy="give numbers of at least 0, and a backoff above 0",
+            )
+        if self.n_starts < 1 or self.n_codes < 1:
+            raise InputError(f"n_starts={self.n_starts}, n_codes={self.n_codes}", remedy="give at least 1")
+
+    def _setting(self, name: str) -> int:
+        given = getattr(self, name)
+        return PRESETS[self.preset][name] if given is None else given
+
+    def _is_gaussian(self) -> bool:
+        if self._codebook is None or self.emissions == "classes":
+            return False
+        possible = self.learner in ("spectral+em", "em", "hmm")
+        if self.emissions == "gaussian" and not possible:
+            raise InputError(
+                f"learner={self.learner!r} knows no Gaussians",
+                remedy="use spectral+em, em or hmm, or emissions='classes'",
+            )
+        return possible
+
+    def _weight(self) -> float:
+        if self.emission_weight is not None:
+            return self.emission_weight
+        if self._codebook is None:
+            return 1.0
+        return WEIGHT_OF_GAUSSIANS if self._is_gaussian() else WEIGHT_OF_CLASSES
+
+    def _settings(self) -> Settings:
+        gaussian = self._is_gaussian()
+        n_states = self._setting("n_states")
+        return Settings(
+            n_states=min(n_states, SPEECH_STATES) if gaussian and self.n_states is None else n_states,
+            max_iter=self._setting("max_iter"),
+            n_starts=self.n_starts,
+            smoothing=self.smoothing,
+            ridge=self.ridge,
+            emission_weight=self._weight(),
+            gaussian=gaussian,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+        )
+
+    def _summary(self, observed: Observations, seconds: float) -> dict[str, Any]:
+        sizes = [np.diff(member.operators.label_starts) for member in self.members_[:1]]
+        return {
+            "learner": self.learner,
+            "labels": len(self.classes_),
+            "states": int(sizes[0].max()) if sizes else 1,
+            "states_in_all": int(sizes[0].sum()) if sizes else len(self.classes_),
+            "models": len(self.members_),
+            "sequences": len(observed),
+            "tokens": len(observed.tokens),
+            "observations": len(observed.types),
+            "seconds": round(seconds, 2),
+        }
+
+    # -- model files -----------------------------------------------------------------------------------------------
+
+    def _get_state(self) -> State:
+        values, arrays = self._lexicon.to_state()
+        arrays = prefixed("lexicon", arrays)
+        for i, member in enumerate(self.members_):
+            arrays |= prefixed(f"member{i}", member.to_arrays())
+        if self._legal is not None:
+            arrays |= {"legal.may_follow": self._legal[0], "legal.may_start": self._legal[1]}
+        if self._codebook is not None:
+            arrays["codebook.prototypes"] = self._codebook.prototypes
+        state = {
+            "lexicon": values,
+            "labels": self.classes_,
+            "n_columns": self._n_columns,
+            "members": len(self.members_),
+        }
+        return state, arrays
+
+    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self.classes_ = list(values["labels"])
+        self._n_columns = int(values["n_columns"])
+        self._lexicon = Lexicon.from_state(values["lexicon"], without_prefix("lexicon", arrays))
+        self.members_ = [Member.from_arrays(without_prefix(f"member{i}", arrays)) for i in range(values["members"])]
+        legal = without_prefix("legal", arrays)
+        self._legal = (legal["may_follow"], legal["may_start"]) if legal else None
+        prototypes = arrays.get("codebook.prototypes")
+        self._codebook = None if prototypes is None else Codebook(prototypes)
+        n_labels = len(self.classes_)
+        if self._lexicon.n_labels != n_labels or any(len(m.emissions.starts) != n_labels + 1 for m in self.members_):
+            raise ValueError("labels and members do not fit together")

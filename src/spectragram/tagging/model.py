@@ -1,0 +1,138 @@
+"""What training leaves behind: operators and observation vectors, and from them marginals of labels.
+
+A member is one trained model. All members of an ensemble share the lexicon; their marginals are multiplied (a
+geometric mean), which rewards labels that every member finds possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from spectragram.engine import map_threads
+from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
+from spectragram.tagging.gaussians import GaussianStates
+from spectragram.tagging.lexicon import CellVectors, Lexicon
+from spectragram.tagging.sequences import Observations
+
+__all__ = ["EmissionModel", "Member", "as_probabilities", "combine", "prefixed", "without_prefix"]
+
+VectorsOf = Callable[[np.ndarray], np.ndarray]
+
+FLOOR_OF_MEMBERS = 1e-4
+"""Added to every member's marginals before they are multiplied, so that none has a veto."""
+
+
+class EmissionModel(Protocol):
+    """What observations say: the vectors c_x^a of all labels, one after the other."""
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Runs of observation dimensions of the labels, (n_labels + 1,)."""
+
+    def of_tokens(self, lexicon: Lexicon, observed: Observations, weight: float) -> VectorsOf:
+        """A function from token numbers (n,) to their vectors (n, starts[-1]).
+
+        ``weight`` is an exponent of p(x|a), below 1 where neighbouring observations repeat each other (speech).
+        """
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, for model files."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One trained model: operators of the chain, and what observations say."""
+
+    operators: ChainOperators
+    emissions: EmissionModel
+
+    def marginals(
+        self,
+        lexicon: Lexicon,
+        observed: Observations,
+        *,
+        weight: float = 1.0,
+        fixed: np.ndarray | None = None,
+        n_jobs: int = 1,
+    ) -> np.ndarray:
+        """mu(a,i) of all tokens, each row up to a positive factor: (n_tokens, n_labels), signs as computed.
+
+        Where ``fixed`` (n_tokens,) holds a label and not -1, all other labels get the observation vector 0, so that
+        no path passes through them.
+        """
+        n_labels = lexicon.n_labels
+        marginals = np.zeros((int(observed.offsets[-1]), n_labels))
+        vectors_of = self.emissions.of_tokens(lexicon, observed, weight)
+        may_be = np.repeat(np.vstack([np.eye(n_labels), np.ones(n_labels)]), np.diff(self.emissions.starts), axis=1)
+
+        def observations(tokens: np.ndarray) -> np.ndarray:
+            return vectors_of(tokens) if fixed is None else vectors_of(tokens) * may_be[fixed[tokens]]
+
+        def solve(group: np.ndarray) -> None:
+            tokens, values, _ = forward_backward(self.operators, observed.offsets, group, observations)
+            marginals[tokens] = values
+
+        map_threads(solve, batches(observed.offsets), n_jobs)
+        return marginals
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All arrays by name, for model files."""
+        of_chain = {field.name: getattr(self.operators, field.name) for field in fields(ChainOperators)}
+        return prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+        """Inverse of :meth:`to_arrays`; checks that the parts fit."""
+        operators = ChainOperators(**without_prefix("chain", arrays))
+        stored = without_prefix("emissions", arrays)
+        emissions: EmissionModel = GaussianStates(**stored) if "means" in stored else CellVectors(**stored)
+        n_pairs, n_dims = operators.transition.shape
+        fits = (
+            len(operators.initial) == operators.label_starts[-1] == n_dims
+            and len(operators.final) == len(operators.pair_state) == len(operators.pair_observed) == n_pairs
+            and np.array_equal(np.unique(operators.pair_state), np.arange(n_dims))
+            and 0 <= operators.pair_observed.min() <= operators.pair_observed.max() < emissions.starts[-1]
+            and len(emissions.starts) == len(operators.label_starts)
+        )
+        if not fits:
+            raise ValueError("the parts of a member do not fit together")
+        return cls(operators, emissions)
+
+
+def as_probabilities(marginals: np.ndarray, instead: np.ndarray) -> tuple[np.ndarray, int]:
+    """Distributions over labels from signed marginals, and how many entries were negative.
+
+    The sign rule: where a row's sum is negative the estimate of p(x) is, and the whole row changes sign. What is
+    negative then becomes zero. A row without anything positive is replaced by that of ``instead``.
+    """
+    totals = marginals.sum(axis=1, keepdims=True)
+    signed = np.where(totals < 0, -marginals, marginals)
+    negative = signed < 0
+    clipped = np.where(negative, 0.0, signed)
+    sums = clipped.sum(axis=1, keepdims=True)
+    lost = ~(sums > 0) | ~np.isfinite(sums)
+    probabilities = np.where(lost, instead, clipped / np.where(lost, 1.0, sums))
+    return probabilities, int(negative.sum())
+
+
+def combine(members: list[np.ndarray]) -> np.ndarray:
+    """Normalised geometric mean of several distributions over labels per token."""
+    if len(members) == 1:
+        return members[0]
+    logs = sum(np.log(member + FLOOR_OF_MEMBERS) for member in members) / len(members)
+    weights = np.exp(logs - np.max(logs, axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The same arrays under names that begin with ``prefix.``"""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def without_prefix(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
+    """The arrays whose names begin with ``prefix.``, without it."""
+    return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(prefix + ".")}

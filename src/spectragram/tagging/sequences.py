@@ -1,0 +1,125 @@
+"""Sequences of observations and labels as flat arrays, and what a user may hand in.
+
+An observation is a string, or a tuple of strings where a file has several columns (word and part of speech). All
+sequences of a corpus have the same number of columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError
+
+__all__ = ["Observation", "Observations", "encode_labels", "read_observations"]
+
+Observation = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Many sequences of observations, each distinct one stored once.
+
+    Attributes
+    ----------
+    types : list of tuples of str
+        The distinct observations, in order of first appearance.
+    tokens : int32 array, shape (n_tokens,)
+        Numbers of types, all sequences one after the other.
+    offsets : int64 array, shape (n_sequences + 1,)
+    frames : float64 array, shape (n_tokens, d), optional
+        The vectors behind the tokens, where these are classes of vectors.
+    """
+
+    types: list[Observation]
+    tokens: np.ndarray
+    offsets: np.ndarray
+    frames: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def n_columns(self) -> int:
+        """Strings in each observation."""
+        return len(self.types[0]) if self.types else 1
+
+    def select(self, sequences: np.ndarray) -> tuple[Self, np.ndarray]:
+        """The named sequences as a corpus of their own, and the numbers their tokens had."""
+        lengths = np.diff(self.offsets)[sequences]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        rows = np.repeat(self.offsets[sequences] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        frames = None if self.frames is None else self.frames[rows]
+        return replace(self, tokens=self.tokens[rows], offsets=offsets, frames=frames), rows
+
+
+def read_observations(sequences: Iterable[Sequence[str | Observation]], n_columns: int | None = None) -> Observations:
+    """Number the observations of the sequences; refuse what is no sequence of strings or tuples of strings."""
+    index: dict[str | Observation, int] = {}
+    tokens: list[int] = []
+    ends = [0]
+    for number, sequence in enumerate(sequences, start=1):
+        if isinstance(sequence, (str, bytes)):
+            raise InputError(
+                f"sequence {number} is one string, {sequence[:20]!r}",
+                remedy="give a list of tokens for each sequence, e.g. [['the', 'dog'], ...]",
+            )
+        try:
+            # setdefault numbers a new observation by the size of the table before it is added.
+            tokens.extend([index.setdefault(token, len(index)) for token in sequence])
+        except TypeError:
+            raise InputError(
+                f"sequence {number} holds tokens that are no strings",
+                remedy="give strings, or tuples of strings (word, part of speech)",
+            ) from None
+        ends.append(len(tokens))
+    types = [token if isinstance(token, tuple) else (token,) for token in index]
+    _check_types(types, n_columns)
+    return Observations(types, np.array(tokens, np.int32), np.array(ends, np.int64))
+
+
+def _check_types(types: list[Observation], n_columns: int | None) -> None:
+    expected = n_columns or (len(types[0]) if types else 1)
+    for observation in types:
+        if len(observation) != expected:
+            source = "the model was trained on" if n_columns else "the first has"
+            raise InputError(
+                f"the observation {observation!r} has {len(observation)} columns, but {source} {expected}",
+                remedy="give every token the same columns as in training",
+            )
+        if not all(isinstance(text, str) for text in observation):
+            raise InputError(f"the observation {observation!r} holds something that is no string")
+
+
+def encode_labels(
+    labels: Iterable[Sequence[str]], offsets: np.ndarray, vocabulary: Vocabulary | None = None
+) -> tuple[np.ndarray, Vocabulary]:
+    """Label numbers of all tokens, int32; without a vocabulary the labels seen, sorted, become one.
+
+    Labels outside a given vocabulary are -1. Every sequence needs as many labels as observations.
+    """
+    listed = [list(sequence) for sequence in labels]
+    lengths = np.diff(offsets)
+    if len(listed) != len(lengths):
+        raise InputError(
+            f"{len(lengths)} sequences but {len(listed)} sequences of labels",
+            remedy="give one sequence of labels for each sequence of observations",
+        )
+    for number, (sequence, length) in enumerate(zip(listed, lengths.tolist(), strict=True), start=1):
+        if len(sequence) != length:
+            raise InputError(
+                f"sequence {number} has {length} observations but {len(sequence)} labels",
+                remedy="give one label for each observation",
+            )
+    flat = [label for sequence in listed for label in sequence]
+    if vocabulary is None:
+        odd = next((label for label in flat if not isinstance(label, str)), None)
+        if odd is not None:
+            raise InputError(f"the label {odd!r} is no string", remedy="give labels as strings")
+        names, counts = np.unique(np.array(flat, object), return_counts=True)
+        vocabulary = Vocabulary(names.tolist(), counts)
+    return vocabulary.encode(flat), vocabulary

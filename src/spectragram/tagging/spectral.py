@@ -1,0 +1,159 @@
+"""Spectral estimation of refinement HMMs (figure 4, the method of moments).
+
+    paper          here            shape
+    F_1, F_2       future, next_future    (n, d)      [1, projected future]
+    P (Sigma)^-1   past            (n, d)      [1, projected past over its correlation with the future]
+    R              present         (n, e)      [1, projected present]
+    D (Lambda)^-1  destiny         (n, e)      [1, projected destiny over its correlation with the present]
+    C^{b|a}        transition      E[[A_2 = b] F_2 x P Sigma^-1 x R | A_1 = a]
+    c_a^1          initial         E[[A_1 = a] F_1 | B = 1]
+    c_x^a          -               E[[X = x] D Lambda^-1 | A_1 = a], averaged by :mod:`spectragram.tagging.lexicon`
+
+Projections are centred given the label, so Sigma and Lambda are diagonal, and the constant 1 that stands before each
+carries the label's mean exactly: with no further dimension the model is the supervised HMM. Small correlations are
+not inverted but damped, sigma / (sigma^2 + (rho sigma_1)^2). Third-order moments of a rare pair of labels lean on
+products of lower-order ones, as for L-PCFGs (Cohen et al. 2013), and in the end on the constant alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectragram.inference.labelled_chain import ChainOperators
+from spectragram.tagging.em import INITIAL_SMOOTHING, LABEL_SMOOTHING
+from spectragram.tagging.projection import Projection
+
+__all__ = ["Samples", "estimate_operators", "inverted", "with_constant"]
+
+STOP_SMOOTHING = 30.0
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Draws of the paper's random variables (section 5.1), one a token.
+
+    Attributes
+    ----------
+    labels, following : int arrays, shape (n,)
+        A_1 and A_2; ``following`` is the number of labels where the sequence ends.
+    first : bool array, shape (n,)
+        B: the token begins a sequence.
+    future, next_future, past : float64 arrays, shape (n, d)
+    present : float64 array, shape (n, e)
+        Coordinates as in the table above, zero beyond the label's dimensions.
+    weights : float64 array, shape (n,)
+        How often each was drawn.
+    state_sizes, observed_sizes : int arrays, shape (n_labels,)
+        Dimensions of each label, the constant included.
+    """
+
+    labels: np.ndarray
+    following: np.ndarray
+    first: np.ndarray
+    future: np.ndarray
+    next_future: np.ndarray
+    past: np.ndarray
+    present: np.ndarray
+    weights: np.ndarray
+    state_sizes: np.ndarray
+    observed_sizes: np.ndarray
+
+
+def with_constant(vectors: np.ndarray) -> np.ndarray:
+    """[1, v] for every row v."""
+    return np.concatenate([np.ones((len(vectors), 1)), vectors], axis=1)
+
+
+def inverted(projection: Projection, labels: np.ndarray, ridge: float) -> np.ndarray:
+    """The right view times the (damped) inverse of its correlation with the left one: (n_tokens, n_dims)."""
+    sigma = projection.singular_values
+    damping = sigma**2 + (ridge * sigma[:, :1]) ** 2
+    return projection.right * np.divide(sigma, damping, out=np.zeros_like(sigma), where=damping > 0)[labels]
+
+
+def estimate_operators(samples: Samples, smoothing: float) -> ChainOperators:
+    """Operators of theorem 5.1 from samples; ``smoothing`` is C of lambda = sqrt(c) / (C + sqrt(c))."""
+    n_labels = len(samples.state_sizes)
+    d, e = samples.state_sizes, samples.observed_sizes
+    starts = np.concatenate([[0], np.cumsum(d)])
+    observed_starts = np.concatenate([[0], np.cumsum(e)])
+    pair_starts = np.concatenate([[0], np.cumsum(d * e)])
+    transition = np.zeros((pair_starts[-1], starts[-1]))
+    final = np.zeros(pair_starts[-1])
+    chances = _label_transitions(samples, n_labels)
+    by_pair = _tokens_by_pair(samples, n_labels)
+    for a in range(n_labels):
+        own = slice(pair_starts[a], pair_starts[a + 1])
+        for b in range(n_labels):
+            moment = _third_moment(samples, by_pair[a][b], (d[b], d[a], e[a]), smoothing)
+            transition[own, starts[b] : starts[b + 1]] = chances[a, b] * moment.reshape(d[b], -1).T
+        final[own] = chances[a, n_labels] * _stop_moment(samples, by_pair[a][n_labels], (d[a], e[a]), smoothing).ravel()
+    initial = _initial_moment(samples, n_labels)[np.arange(samples.future.shape[1]) < d[:, None]]
+    pair_state = np.concatenate([np.repeat(np.arange(starts[a], starts[a + 1]), e[a]) for a in range(n_labels)])
+    pair_observed = np.concatenate(
+        [np.tile(np.arange(observed_starts[a], observed_starts[a + 1]), d[a]) for a in range(n_labels)]
+    )
+    return ChainOperators(initial, transition, final, pair_observed, pair_state, starts)
+
+
+def _initial_moment(samples: Samples, n_labels: int) -> np.ndarray:
+    """E[[A_1 = a] F_1 | B = 1], with a trace of every label's frequency: (n_labels, d)."""
+    sums = np.zeros((n_labels, samples.future.shape[1]))
+    np.add.at(sums, samples.labels, samples.future * (samples.weights * samples.first)[:, None])
+    sums[:, 0] += INITIAL_SMOOTHING * np.bincount(samples.labels, samples.weights, n_labels) / samples.weights.sum()
+    return sums / (samples.weights[samples.first].sum() + INITIAL_SMOOTHING)
+
+
+def _label_transitions(samples: Samples, n_labels: int) -> np.ndarray:
+    """p(b|a), the end of the sequence last: (n_labels, n_labels + 1)."""
+    counts = np.zeros((n_labels, n_labels + 1))
+    np.add.at(counts, (samples.labels, samples.following), samples.weights)
+    overall = counts.sum(axis=0) / counts.sum()
+    return (counts + LABEL_SMOOTHING * overall) / (counts.sum(axis=1, keepdims=True) + LABEL_SMOOTHING)
+
+
+def _tokens_by_pair(samples: Samples, n_labels: int) -> list[list[np.ndarray]]:
+    """Token numbers of every pair (label, following label)."""
+    width = n_labels + 1
+    key = samples.labels.astype(np.int64) * width + samples.following
+    parts = np.split(np.argsort(key, kind="stable"), np.cumsum(np.bincount(key, minlength=n_labels * width))[:-1])
+    return [parts[a * width : (a + 1) * width] for a in range(n_labels)]
+
+
+def _third_moment(samples: Samples, tokens: np.ndarray, shape: tuple[int, int, int], smoothing: float) -> np.ndarray:
+    """E[F_2 x P x R] over the tokens, smoothed: (d_b, d_a, e_a)."""
+    constant = np.zeros(shape)
+    constant[0, 0, 0] = 1.0
+    if not len(tokens):
+        return constant
+    f, p, r = (
+        samples.next_future[tokens, : shape[0]],
+        samples.past[tokens, : shape[1]],
+        samples.present[tokens, : shape[2]],
+    )
+    w = samples.weights[tokens]
+    c = w.sum()
+    weighed = f * (w / c)[:, None]
+    third = (weighed.T @ (p[:, :, None] * r[:, None, :]).reshape(len(tokens), -1)).reshape(shape)
+    # Each factor holds a constant 1, so the lower-order moments are slices of the third-order one.
+    fm, pm, rm = third[:, 0, 0], third[0, :, 0], third[0, 0, :]
+    fp, fr, pr = third[:, :, 0], third[:, 0, :], third[0]
+    second = (fp[:, :, None] * rm + fr[:, None, :] * pm[None, :, None] + fm[:, None, None] * pr[None]) / 3
+    first = fm[:, None, None] * pm[None, :, None] * rm
+    keep = np.sqrt(c) / (smoothing + np.sqrt(c))
+    return keep * third + (1 - keep) * (keep * second + (1 - keep) * (keep * first + (1 - keep) * constant))
+
+
+def _stop_moment(samples: Samples, tokens: np.ndarray, shape: tuple[int, int], smoothing: float) -> np.ndarray:
+    """E[P x R] over the tokens that end a sequence, smoothed: (d_a, e_a)."""
+    constant = np.zeros(shape)
+    constant[0, 0] = 1.0
+    if not len(tokens):
+        return constant
+    w = samples.weights[tokens]
+    c = w.sum()
+    second = (samples.past[tokens, : shape[0]] * (w / c)[:, None]).T @ samples.present[tokens, : shape[1]]
+    keep = c / (c + STOP_SMOOTHING) if smoothing else 1.0
+    return keep * second + (1 - keep) * constant
