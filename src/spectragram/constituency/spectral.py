@@ -23,10 +23,11 @@ from spectragram.constituency.lexicon import Lexicon
 from spectragram.constituency.projection import Projection
 from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.data.productions import BINARY, UNARY
-from spectragram.inference.chart_forest import layout, make_operators
+from spectragram.inference.chart_forest import Operators, layout, make_operators
+from spectragram.inference.chart_rules import Rules
 from spectragram.inference.fixed_tree import count_assignments
 
-__all__ = ["learn_spectral"]
+__all__ = ["learn_spectral", "recover_operators"]
 
 SHRINK = 30.0
 FREQUENT = 1000
@@ -120,3 +121,51 @@ def _lower_moments(views: list[np.ndarray], label_means: list[np.ndarray], l: fl
     ) / 3.0
     product = np.einsum("i,j,k->ijk", *own)
     return l * pairs + (1 - l) * (l * product + (1 - l) * np.einsum("i,j,k->ijk", *label_means))
+
+
+def recover_operators(
+    rules: Rules,
+    inside_outside: np.ndarray,
+    binary: np.ndarray,
+    lexical: np.ndarray,
+    root: np.ndarray,
+    n_states: int,
+) -> tuple[Operators, np.ndarray]:
+    """Figures 4 and 5 of the paper, for moments that are given (exact ones, or counted elsewhere).
+
+    Parameters
+    ----------
+    rules : Rules
+        Without unary rules; labels are numbered as in the moments.
+    inside_outside : array, shape (n_labels, d, d')
+        Omega^a = E[phi psi' | a].
+    binary : array, shape (n_rules, d, d', d)
+        E[[a -> b c] phi(right) x psi(outside) x phi(left) | a].
+    lexical : array, shape (n_labels, n_words, d')
+        E[[a -> x] psi(outside) | a].
+    root : array, shape (n_labels, d)
+        E[[label a] phi | root].
+    n_states : int
+
+    Returns
+    -------
+    operators : Operators
+    vectors : array, shape (n_labels, n_words, n_states)
+        c^inf of every label and word.
+    """
+    n_labels = len(inside_outside)
+    U, sigma, Vt = np.linalg.svd(inside_outside, full_matrices=False)
+    U = U[:, :, :n_states]
+    # Z = Sigma^-1 V' psi
+    V = np.swapaxes(Vt[:, :n_states], 1, 2) / sigma[:, None, :n_states]
+    a, b, c = rules.binary.T
+    tensors = np.einsum("rkol,rox,rly,rkz->rxyz", binary, V[a], U[b], U[c], optimize=True)
+    operators = make_operators(
+        rules,
+        np.full(n_labels, n_states, np.int32),
+        tensors.ravel(),
+        np.zeros(0),
+        np.ones(n_labels * n_states),
+        np.einsum("ad,adx->ax", root, U).ravel(),
+    )
+    return operators, np.einsum("awo,aox->awx", lexical, V)
