@@ -12,7 +12,7 @@ demo: $(VENV)/.installed
 	$(BIN)/spectragram demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two workers, one BLAS thread each
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .

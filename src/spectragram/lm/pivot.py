@@ -71,5 +71,7 @@ def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Gener
     Q = sparse.csr_array(matrix[frequent].T)
     mass = Q.sum(axis=1)
     scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
-    projection = scaling.fold(find_subspace(scaling.apply(Q), n_states, tolerance=TOLERANCE, rng=rng)).right
+    # At this tolerance the block method needs a few products only, whatever the rank.
+    subspace = find_subspace(scaling.apply(Q), n_states, method="krylov", tolerance=TOLERANCE, rng=rng)
+    projection = scaling.fold(subspace).right
     return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

@@ -1,0 +1,35 @@
+"""Perplexity of language models on the Brown split, beside the measured and published anchors."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from spectragram.data.text import read_text
+from spectragram.lm import ClassBigram
+
+OWN = "independent modified Kneser-Ney on the same stream"
+PAPER = "Cohen & Collins 2014, table 2"
+
+
+def run(quick: bool) -> list[dict]:
+    folder = os.environ.get("SPECTRAGRAM_DATA")
+    if not folder:
+        return []
+    lm = Path(folder) / "brown-text" / "lm"
+    train, dev, test = (read_text(lm / name) for name in ("train.txt.gz", "dev.txt.gz", "test.txt"))
+    cases = [
+        ("bigram KN", {"learner": "kn", "order": 2}, 334.1, OWN),
+        ("trigram KN", {"learner": "kn", "order": 3}, 317.0, OWN),
+        ("mixed, m=128 (default)", {"learner": "mixed"}, 317.0, "trigram " + OWN),
+        ("pivot+em, m=128", {"learner": "pivot+em"}, 357, PAPER),
+    ]
+    if not quick:
+        cases.append(("em without prior, m=128", {"learner": "em", "prior": 0.0}, 364, PAPER + ", best m"))
+    rows = []
+    for name, settings, anchor, source in cases:
+        model = ClassBigram(128, n_jobs=-1, **settings).fit(train, dev=dev)
+        value = model.perplexity(test)
+        row = {"name": name, "measure": "perplexity, Brown test", "value": round(value, 1)}
+        rows.append({**row, "anchor": anchor, "anchor_source": source, "better": "lower"})
+    return rows
