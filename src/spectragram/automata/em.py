@@ -1,0 +1,188 @@
+"""Expectation-maximisation for probabilistic automata, on prefix trees.
+
+    E:  c(i, sigma, j) = sum_u alpha_u(i) A_sigma(i, j) beta_{u sigma}(j) / z_{u sigma}
+    M:  A_sigma(i, j) = (c(i, sigma, j) + kappa q(sigma) / m) / (c(i) + kappa),    alpha_inf likewise
+
+kappa (``prior``, in events per state) is a MAP prior around the overall frequencies q of the symbols and of the end. It
+keeps every symbol possible in every state, so that no string of known symbols has probability zero.
+
+Strings that begin alike are walked once (:mod:`spectragram.inference.prefix_tree`) and every step of many prefixes is
+one matrix product, shared out to threads by trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from spectragram.automata.wfa import WFA
+from spectragram.data.corpus import Corpus
+from spectragram.engine import map_threads
+from spectragram.errors import InputError
+from spectragram.inference.chain import expected_counts, forward_states
+from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_trees, sum_along_paths
+
+__all__ = ["Expected", "Fitted", "expect", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
+
+PRIOR = 0.3
+PATIENCE = 3
+"""Checks on held-out strings without progress before EM stops."""
+CHECK_EVERY = 4
+"""Iterations between two looks at held-out strings."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Expected counts: starts (m,), moves (k, m, m), stops (m,), and the log-likelihood behind them."""
+
+    starts: np.ndarray
+    moves: np.ndarray
+    stops: np.ndarray
+    log_likelihood: float
+
+    def __add__(self, other: Expected) -> Expected:
+        return Expected(
+            self.starts + other.starts,
+            self.moves + other.moves,
+            self.stops + other.stops,
+            self.log_likelihood + other.log_likelihood,
+        )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """An automaton with the log-likelihoods (per string) that led to it."""
+
+    wfa: WFA
+    training: list[float] = field(default_factory=list)
+    held_out: list[float] = field(default_factory=list)
+
+
+def trees_of(corpus: Corpus, weights: np.ndarray | None = None) -> list[PrefixTree]:
+    """The strings of a corpus as prefix trees, ready for :func:`run_em`."""
+    return grow_prefix_trees(corpus.tokens, corpus.offsets, weights)
+
+
+def forward(tree: PrefixTree, wfa: WFA) -> tuple[np.ndarray, np.ndarray]:
+    """State distributions after every prefix and the probability of its last symbol, (n, m) and (n,)."""
+    ones = np.ones(wfa.n_states)
+    return forward_states(
+        tree.parent, tree.symbol, tree.groups, wfa.initial, wfa.operators, ones,
+        wfa.initial[None], np.zeros(len(tree), np.int64), 0.0,
+    )  # fmt: skip
+
+
+def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expected:
+    """The E-step on all trees."""
+    transposed = np.ascontiguousarray(wfa.operators.transpose(0, 2, 1))
+
+    def one_tree(tree: PrefixTree) -> Expected:
+        states, scales = forward(tree, wfa)
+        moves, stops, starts, ending = expected_counts(
+            tree.parent, tree.symbol, tree.groups, tree.ends, states, scales, transposed, wfa.final
+        )
+        with np.errstate(divide="ignore"):
+            walking = float(tree.through[1:] @ np.log(scales[1:]))
+        return Expected(starts, moves, stops, ending + walking)
+
+    # One BLAS thread each: sums then do not depend on the machine, and threads do not fight over cores.
+    with threadpool_limits(1, user_api="blas"):
+        parts = map_threads(one_tree, trees, n_jobs)
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return Expected(total.starts, total.moves * wfa.operators, total.stops, total.log_likelihood)
+
+
+def maximize(expected: Expected, prior: float = PRIOR) -> WFA:
+    """The M-step: the automaton most probable given the expected counts."""
+    m = len(expected.stops)
+    frequencies = np.append(expected.moves.sum(axis=(1, 2)), expected.stops.sum()) + 1e-3
+    frequencies /= frequencies.sum()
+    moves = expected.moves + (prior * frequencies[:-1] / m)[:, None, None]
+    stops = expected.stops + prior * frequencies[-1]
+    leaving = moves.sum(axis=(0, 2)) + stops
+    # A state that nothing reaches and no prior fills stops at once.
+    unused = leaving <= 0.0
+    stops[unused], leaving[unused] = 1.0, 1.0
+    starts = expected.starts + 1e-3 * prior / m
+    return WFA(starts / starts.sum(), moves / leaving[None, :, None], stops / leaving)
+
+
+def log_probs(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> list[np.ndarray]:
+    """Log-probability of every string, tree by tree in the order of ``end_of``."""
+
+    def one_tree(tree: PrefixTree) -> np.ndarray:
+        states, scales = forward(tree, wfa)
+        with np.errstate(divide="ignore"):
+            walking = sum_along_paths(tree.parent, np.log(scales))
+            return walking[tree.end_of] + np.log(states[tree.end_of] @ wfa.final)
+
+    with threadpool_limits(1, user_api="blas"):
+        return map_threads(one_tree, trees, n_jobs)
+
+
+def run_em(
+    trees: Sequence[PrefixTree],
+    start: WFA,
+    *,
+    max_iter: int = 100,
+    prior: float = PRIOR,
+    tolerance: float = 1e-5,
+    held_out: Sequence[PrefixTree] | None = None,
+    n_jobs: int = 1,
+    report: Callable[..., None] | None = None,
+) -> Fitted:
+    """Improve an automaton until the likelihood per string gains less than ``tolerance`` or ``max_iter`` is reached.
+
+    With ``held_out`` strings the best automaton on those is returned, and training stops when they no longer gain.
+    """
+    n_strings = sum(float(tree.ends.sum()) for tree in trees)
+    if not n_strings > 0:
+        raise InputError("no strings to learn from", remedy="give at least one")
+    wfa, best, best_score, waited = start, start, -np.inf, 0
+    training: list[float] = []
+    validation: list[float] = []
+    for iteration in range(max_iter):
+        expected = expect(trees, wfa, n_jobs=n_jobs)
+        wfa = maximize(expected, prior)
+        training.append(expected.log_likelihood / n_strings)
+        if report is not None:
+            report(likelihood=f"{training[-1]:.4f}")
+        settled = len(training) > 1 and abs(training[-1] - training[-2]) < tolerance
+        if held_out is not None and ((iteration + 1) % CHECK_EVERY == 0 or settled or iteration + 1 == max_iter):
+            validation.append(mean_log_prob(held_out, wfa, n_jobs=n_jobs))
+            waited = 0 if validation[-1] > best_score + tolerance else waited + 1
+            if validation[-1] > best_score:
+                best, best_score = wfa, validation[-1]
+            if waited >= PATIENCE:
+                break
+        if settled:
+            break
+    return Fitted(wfa if held_out is None else best, training, validation)
+
+
+def mean_log_prob(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> float:
+    """Log-probability per string, weights counted."""
+    total = weight = 0.0
+    for tree, values in zip(trees, log_probs(trees, wfa, n_jobs=n_jobs), strict=True):
+        share = tree.ends[tree.end_of] / np.maximum(np.bincount(tree.end_of, minlength=len(tree))[tree.end_of], 1)
+        total += float(share @ values) if len(values) else 0.0
+        weight += float(tree.ends.sum())
+    return total / weight
+
+
+def random_start(trees: Sequence[PrefixTree], n_states: int, n_symbols: int, rng: np.random.Generator) -> WFA:
+    """An automaton with random moves around the frequencies of the symbols."""
+    stops = sum(float(tree.ends.sum()) for tree in trees)
+    counts = np.zeros(n_symbols)
+    for tree in trees:
+        counts += np.bincount(tree.symbol[1:], tree.through[1:], minlength=n_symbols)
+    frequencies = (counts + 0.1) / (counts.sum() + stops + 0.1 * n_symbols)
+    weights = rng.gamma(1.0, size=(n_symbols, n_states, n_states)) * frequencies[:, None, None]
+    final = np.full(n_states, 1.0 - frequencies.sum())
+    operators = weights / weights.sum(axis=(0, 2))[None, :, None] * (1.0 - final)[None, :, None]
+    return WFA(np.full(n_states, 1.0 / n_states), operators, final)

@@ -1,0 +1,257 @@
+"""Hankel blocks: the moments from which automata are learned.
+
+    H(u, v) = f(u v)        H_sigma(u, v) = f(u sigma v)        for u in P, v in S       (Balle et al. 2014, section 2.1)
+
+    statistic     f(w) counts                       prefixes u          suffixes v
+    string        the strings w                     all of the past     all of the future
+    prefix        the strings that begin with w     all of the past     any part next to the gap
+    substring     every occurrence of w             any part            any part
+    marked        every occurrence in begin w end   both kinds          both kinds
+
+``marked`` is the default: it uses every occurrence, as ``substring`` does, and also knows where strings begin and end,
+so that initial and final weights need no Lemma 3.1 and its inverse. Counts are sums over strings: blocks counted on
+parts of a corpus add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from spectragram.automata.contexts import FUTURE, PAST, ContextTree, Element, find_gaps, frequent_contexts
+from spectragram.data.corpus import Corpus
+from spectragram.errors import InputError
+
+__all__ = ["Basis", "CountedBlock", "ExactBlock", "HankelBlock", "count_hankel", "find_basis"]
+
+STATISTICS = ("marked", "string", "prefix", "substring")
+MAX_LENGTH = 8
+"""Longest basis element that is looked for; the k most frequent rarely reach it."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Prefixes and suffixes (tuples of symbols, see :mod:`spectragram.automata.contexts`) for one statistic."""
+
+    pasts: ContextTree
+    futures: ContextTree
+    statistic: str = "marked"
+
+    @classmethod
+    def of(
+        cls,
+        prefixes: Sequence[Sequence[int]],
+        suffixes: Sequence[Sequence[int]],
+        n_symbols: int,
+        statistic: str = "marked",
+    ) -> Basis:
+        """A basis given by hand, without markers: they are added where the statistic anchors (``marked``: beside)."""
+        if statistic not in STATISTICS:
+            raise InputError(f"statistic {statistic!r} is unknown", remedy=f"choose one of {', '.join(STATISTICS)}")
+        past_marker: Element = (n_symbols,) if statistic in ("string", "prefix") else ()
+        future_marker: Element = (n_symbols,) if statistic == "string" else ()
+        ends: list[Element] = [(n_symbols,)] if statistic == "marked" else []
+        pasts = [past_marker + u for u in [*ends, *map(tuple, prefixes)]]
+        futures = [v + future_marker for v in [*ends, *map(tuple, suffixes)]]
+        return cls(ContextTree.of(pasts, n_symbols, PAST), ContextTree.of(futures, n_symbols, FUTURE), statistic)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of prefixes and of suffixes."""
+        return len(self.pasts.elements), len(self.futures.elements)
+
+    def p_closure(self) -> Basis:
+        """The basis with every prefix also followed by every symbol: rows of all H_sigma beside those of H."""
+        n = self.pasts.n_symbols
+        closed = [*self.pasts.elements, *((*u, s) for u in self.pasts.elements for s in range(n))]
+        return replace(self, pasts=ContextTree.of(closed, n, PAST))
+
+
+def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marked") -> Basis:
+    """Choose a basis from a corpus.
+
+    ``"sigma"``: single symbols; ``"sigma-lambda"``: and the empty string (the paper's Sigma'); an int: so many most
+    frequent substrings of at most 8 symbols; a float: the same with that many times the size of the alphabet (the
+    paper's cut factor). For the statistics ``string`` and ``prefix`` frequent prefixes (and suffixes) are taken.
+    """
+    n = len(corpus.vocabulary)
+    if basis in ("sigma", "sigma-lambda"):
+        symbols: list[Element] = [(s,) for s in range(n)]
+        elements = symbols if basis == "sigma" else [(), *symbols]
+        return Basis.of(elements, elements, n, statistic)
+    if isinstance(basis, (str, bool)) or not basis > 0:
+        raise InputError(
+            f"basis={basis!r}", remedy='give "sigma", "sigma-lambda", a number of substrings, or a factor like 5.0'
+        )
+    size = basis if isinstance(basis, int) else max(1, round(basis * n))
+    gaps = find_gaps(corpus.tokens, corpus.offsets, n)
+
+    def frequent(step: int, anchored: bool) -> list[Element]:
+        # Anchored elements are rarer than their free parts: look at many and keep those that reach the end.
+        wanted = 20 * size if anchored else size
+        found = frequent_contexts(gaps, step, wanted, max_length=MAX_LENGTH, markers=anchored or statistic == "marked")
+        if not anchored:
+            return found
+        end = 0 if step == PAST else -1
+        inner = [e[1:] if step == PAST else e[:-1] for e in found if e and e[end] == n]
+        return inner[:size]
+
+    pasts = frequent(PAST, statistic in ("string", "prefix"))
+    futures = frequent(FUTURE, statistic == "string")
+    return Basis.of(pasts, futures, n, statistic)
+
+
+class HankelBlock(Protocol):
+    """What the spectral learner needs to know of a Hankel block."""
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """H, shape (p, s)."""
+
+    @property
+    def initial_row(self) -> np.ndarray:
+        """The row of H whose prefix is the start of every string, shape (s,)."""
+
+    @property
+    def final_column(self) -> np.ndarray:
+        """The column of H whose suffix ends a string, shape (p,)."""
+
+    @property
+    def total_column(self) -> np.ndarray | None:
+        """The column of H whose suffix is anything, shape (p,), where the statistic has one."""
+
+    def scales(self, kappa: float) -> tuple[np.ndarray, np.ndarray]:
+        """Factors that even out frequent and rare rows and columns, shapes (p,) and (s,)."""
+
+    def shifted(self, right: np.ndarray) -> np.ndarray:
+        """H_sigma @ right for all symbols, (s, r) -> (n_symbols, p, r)."""
+
+
+@dataclass(frozen=True)
+class ExactBlock:
+    """A block given by its entries: H (p, s), all H_sigma (k, p, s), the row and the column of the empty string."""
+
+    matrix: np.ndarray
+    shifted_matrices: np.ndarray
+    initial_row: np.ndarray
+    final_column: np.ndarray
+    total_column: np.ndarray | None = None
+
+    def scales(self, kappa: float) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of an exact block are as reliable as one another."""
+        return np.ones(self.matrix.shape[0]), np.ones(self.matrix.shape[1])
+
+    def shifted(self, right: np.ndarray) -> np.ndarray:
+        """H_sigma @ right."""
+        return self.shifted_matrices @ right
+
+
+@dataclass(frozen=True)
+class CountedBlock:
+    """A block counted on a corpus, as counts of pairs (past node, future node); ``+`` adds two over the same basis.
+
+    Attributes
+    ----------
+    pairs : sparse, shape (past nodes, future nodes)
+        Gaps by the deepest past and future that fit.
+    steps : sparse, shape (n_symbols * past nodes, future nodes)
+        The same where the past is that of the gap *before* a symbol and the future that of the gap *after* it.
+    n_strings : float
+        Number of strings; all values are divided by it, so that they are expectations.
+    """
+
+    basis: Basis
+    pairs: sparse.csr_array
+    steps: sparse.csr_array
+    n_strings: float
+
+    def __add__(self, other: CountedBlock) -> CountedBlock:
+        return CountedBlock(
+            self.basis, self.pairs + other.pairs, self.steps + other.steps, self.n_strings + other.n_strings
+        )
+
+    @cached_property
+    def _past(self) -> sparse.csr_array:
+        return self.basis.pasts.ancestors()
+
+    @cached_property
+    def _future(self) -> sparse.csr_array:
+        return self.basis.futures.ancestors()
+
+    @cached_property
+    def node_values(self) -> sparse.csr_array:
+        """H for all nodes of the two trees, elements of the basis or not, sparse (past nodes, future nodes)."""
+        return self._past.T @ self.pairs @ self._future / self.n_strings
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """H, shape (p, s)."""
+        return self.node_values[self.basis.pasts.places][:, self.basis.futures.places].toarray()
+
+    @property
+    def initial_row(self) -> np.ndarray:
+        """Row of the begin marker, or of the empty string where occurrences anywhere are counted."""
+        pasts = self.basis.pasts
+        node = 0 if self.basis.statistic == "substring" else pasts.marker_node
+        return self.node_values[[node]].toarray()[0, self.basis.futures.places]
+
+    @property
+    def final_column(self) -> np.ndarray:
+        """Column of the end marker, or of the empty string where the statistic does not see ends."""
+        futures = self.basis.futures
+        sees_ends = self.basis.statistic in ("marked", "string")
+        return self._column(futures.marker_node if sees_ends else 0)
+
+    @property
+    def total_column(self) -> np.ndarray | None:
+        """Column of the empty suffix; the statistic of whole strings has none."""
+        return None if self.basis.statistic == "string" else self._column(0)
+
+    def _column(self, node: int) -> np.ndarray:
+        return self.node_values[:, [node]].toarray()[self.basis.pasts.places, 0]
+
+    def scales(self, kappa: float) -> tuple[np.ndarray, np.ndarray]:
+        """(n / (count + kappa))^1/2 of every prefix and suffix, as canonical correlation analysis scales."""
+        rows = self._past.T @ np.asarray(self.pairs.sum(axis=1)).ravel()
+        columns = self._future.T @ np.asarray(self.pairs.sum(axis=0)).ravel()
+        n_gaps = self.pairs.sum()
+        return (
+            np.sqrt(n_gaps / (rows[self.basis.pasts.places] + kappa)),
+            np.sqrt(n_gaps / (columns[self.basis.futures.places] + kappa)),
+        )
+
+    def shifted(self, right: np.ndarray) -> np.ndarray:
+        """H_sigma @ right, without ever forming H_sigma."""
+        pushed = self.steps @ (self._future[:, self.basis.futures.places] @ right) / self.n_strings
+        upwards = self._past[:, self.basis.pasts.places].T.tocsr()
+        return np.stack([upwards @ part for part in pushed.reshape(-1, len(self.basis.pasts.parent), right.shape[1])])
+
+
+def count_hankel(corpus: Corpus, basis: Basis, weights: np.ndarray | None = None) -> CountedBlock:
+    """Count a block on a corpus in one pass; ``weights`` (n_strings,) count strings more or less than once."""
+    gaps = find_gaps(corpus.tokens, corpus.offsets, len(corpus.vocabulary))
+    past, future = basis.pasts.locate(gaps), basis.futures.locate(gaps)
+    following = gaps.following
+    per_gap = None if weights is None else np.repeat(np.asarray(weights, np.float64), np.diff(corpus.offsets) + 1)
+    n_past, n_future = len(basis.pasts.parent), len(basis.futures.parent)
+    pairs = _tally(past, future, per_gap, (n_past, n_future))
+    inside = np.flatnonzero(following < gaps.n_symbols)
+    steps = _tally(
+        following[inside].astype(np.int64) * n_past + past[inside],
+        future[inside + 1],
+        None if per_gap is None else per_gap[inside],
+        (gaps.n_symbols * n_past, n_future),
+    )
+    return CountedBlock(basis, pairs, steps, float(len(corpus) if weights is None else np.sum(weights)))
+
+
+def _tally(
+    rows: np.ndarray, columns: np.ndarray, weights: np.ndarray | None, shape: tuple[int, int]
+) -> sparse.csr_array:
+    values = np.ones(len(rows)) if weights is None else weights
+    return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()

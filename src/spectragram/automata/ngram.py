@@ -1,0 +1,80 @@
+"""k-gram models: deterministic automata whose states are the last k - 1 symbols.
+
+    p(s | u) = (max(c(u s) - d, 0) + d n(u) p(s | u')) / c(u)
+
+with c the counts, n(u) the number of different continuations of u, u' = u without its oldest symbol, and d a discount
+(interpolated absolute discounting). Baselines, and what other models fall back on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectragram.automata.contexts import PAST, ContextTree, find_gaps, frequent_contexts
+from spectragram.data.corpus import Corpus
+from spectragram.errors import InputError
+from spectragram.inference.prefix_tree import PrefixTree
+
+__all__ = ["Ngrams", "learn_ngrams"]
+
+DISCOUNT = 0.75
+MAX_CONTEXTS = 100_000
+
+
+@dataclass(frozen=True)
+class Ngrams:
+    """Distributions of the next symbol by context.
+
+    Attributes
+    ----------
+    contexts : the pasts of at most k - 1 symbols
+    table : shape (context nodes, n_symbols + 1), rows sum to 1; the last column is the end of the string
+    """
+
+    contexts: ContextTree
+    table: np.ndarray
+
+    @property
+    def n_symbols(self) -> int:
+        """Size of the alphabet."""
+        return self.table.shape[1] - 1
+
+    def next_distributions(self, tree: PrefixTree) -> tuple[np.ndarray, int]:
+        """What follows each prefix, (n_nodes, n_symbols + 1), and the number of repaired values: none, ever."""
+        return self.table[self.contexts.locate_nodes(tree)], 0
+
+
+def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_contexts: int = MAX_CONTEXTS) -> Ngrams:
+    """Count and smooth a k-gram model; of all contexts at most the ``max_contexts`` most frequent are kept."""
+    if order < 1:
+        raise InputError(f"order={order}", remedy="give 1 (unigram) or more")
+    k = len(corpus.vocabulary)
+    gaps = find_gaps(corpus.tokens, corpus.offsets, k)
+    elements = frequent_contexts(gaps, PAST, max_contexts, max_length=order - 1, markers=True) if order > 1 else [()]
+    contexts = ContextTree.of(elements, k, PAST)
+    at = contexts.locate(gaps)
+    seen = np.bincount(at * (k + 1) + gaps.following, minlength=len(contexts.parent) * (k + 1))
+    counts = contexts.ancestors().T @ seen.reshape(-1, k + 1).astype(np.float64)
+    return Ngrams(contexts, _interpolated(counts, contexts.parent, discount))
+
+
+def _interpolated(counts: np.ndarray, parent: np.ndarray, discount: float) -> np.ndarray:
+    table = np.empty_like(counts)
+    # A little mass for symbols of the alphabet that never occurred.
+    table[0] = (counts[0] + 0.1) / (counts[0].sum() + 0.1 * counts.shape[1])
+    totals = counts.sum(axis=1)
+    kept = np.maximum(counts - discount, 0.0)
+    freed = totals - kept.sum(axis=1)
+    depth = np.zeros(len(parent), np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    for level in range(1, int(depth.max(initial=0)) + 1):
+        nodes = np.flatnonzero(depth == level)
+        backed_off = kept[nodes] + freed[nodes, None] * table[parent[nodes]]
+        # A context that never occurred (the begin marker of a corpus without strings) takes its parent's row.
+        table[nodes] = np.where(
+            totals[nodes, None] > 0, backed_off / np.maximum(totals[nodes, None], 1.0), table[parent[nodes]]
+        )
+    return table

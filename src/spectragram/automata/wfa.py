@@ -1,0 +1,245 @@
+"""Weighted finite automata as arrays, and what can be done with them exactly.
+
+    f(x_1 ... x_T) = alpha_1' A_{x_1} ... A_{x_T} alpha_inf            (Balle et al. 2014, section 2)
+
+    paper                        here                 shape
+    alpha_1                      initial              (m,)
+    A_sigma                      operators            (k, m, m)
+    alpha_inf                    final                (m,)
+    A = sum_sigma A_sigma        WFA.total_operator   (m, m)
+    f, f_p, f_s                  statistic            "string", "prefix", "substring"
+
+Every learner returns these arrays. A probabilistic automaton (PNFA) is the case of non-negative weights in which the
+initial ones sum to 1 and so do, in each state, all ways to leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.linalg
+
+from spectragram.errors import InputError, RankError
+
+__all__ = ["WFA", "Statistic"]
+
+Statistic = Literal["string", "prefix", "substring"]
+String = Sequence[int]
+
+
+@dataclass(frozen=True)
+class WFA:
+    """A weighted automaton over the symbols 0 .. n_symbols - 1."""
+
+    initial: np.ndarray
+    operators: np.ndarray
+    final: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("initial", "operators", "final"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), np.float64))
+        m = self.initial.shape
+        if len(m) != 1 or self.operators.ndim != 3 or self.operators.shape[1:] != m + m or self.final.shape != m:
+            raise InputError(
+                f"weights of shapes {self.initial.shape}, {self.operators.shape}, {self.final.shape}",
+                remedy="give initial (m,), operators (k, m, m) and final (m,)",
+            )
+        if not all(np.isfinite(array).all() for array in (self.initial, self.operators, self.final)):
+            raise InputError("weights that are not finite numbers", remedy="check the moments they come from")
+
+    # -- values ---------------------------------------------------------------------------------------------------
+
+    @property
+    def n_states(self) -> int:
+        """Number of states m."""
+        return len(self.initial)
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols k."""
+        return len(self.operators)
+
+    @property
+    def total_operator(self) -> np.ndarray:
+        """A = sum_sigma A_sigma, shape (m, m)."""
+        return self.operators.sum(axis=0)
+
+    def value(self, string: String) -> float:
+        """f(x). For long strings use :class:`~spectragram.automata.Automaton`, which keeps the scale apart."""
+        return float(self.forward(string) @ self.final)
+
+    def values(self, strings: Iterable[String]) -> np.ndarray:
+        """f(x) of every string, shape (n_strings,)."""
+        return np.array([self.value(string) for string in strings])
+
+    def forward(self, string: String) -> np.ndarray:
+        """alpha_1' A_x, shape (m,)."""
+        row = self.initial
+        for symbol in string:
+            row = row @ self.operators[symbol]
+        return row
+
+    def backward(self, string: String) -> np.ndarray:
+        """A_x alpha_inf, shape (m,)."""
+        column = self.final
+        for symbol in reversed(string):
+            column = self.operators[symbol] @ column
+        return column
+
+    # -- the same function in another form --------------------------------------------------------------------------
+
+    def change_of_basis(self, M: np.ndarray) -> WFA:
+        """The automaton M^-1 A M, which computes the same function, for an invertible M (m, m)."""
+        inverse = np.linalg.inv(M)
+        return WFA(self.initial @ M, inverse @ self.operators @ M, inverse @ self.final)
+
+    def minimize(self, tolerance: float = 1e-10) -> WFA:
+        """The smallest automaton for the same function: keep what is both reachable and observable."""
+        return self._reachable(tolerance).reverse()._reachable(tolerance).reverse()
+
+    def _reachable(self, tolerance: float) -> WFA:
+        # Q spans all forward vectors: grow an orthonormal basis by applying operators until nothing new appears.
+        basis = np.zeros((0, self.n_states))
+        waiting = [self.initial]
+        while waiting:
+            row = waiting.pop()
+            size = np.linalg.norm(row)
+            for _ in range(2):  # twice is enough: Gram-Schmidt loses orthogonality once at most
+                row = row - (row @ basis.T) @ basis
+            if np.linalg.norm(row) > tolerance * max(size, 1e-300):
+                row = row / np.linalg.norm(row)
+                basis = np.vstack([basis, row])
+                waiting += list(row @ self.operators)
+        if not len(basis):
+            return WFA(np.zeros(1), np.zeros((self.n_symbols, 1, 1)), np.zeros(1))
+        return WFA(self.initial @ basis.T, basis @ self.operators @ basis.T, basis @ self.final)
+
+    def reverse(self) -> WFA:
+        """The automaton of x -> f(x read backwards)."""
+        return WFA(self.final, self.operators.transpose(0, 2, 1), self.initial)
+
+    # -- new functions from old -------------------------------------------------------------------------------------
+
+    def __add__(self, other: WFA) -> WFA:
+        """The automaton of f + g: both side by side (direct sum)."""
+        self._require_same_alphabet(other)
+        operators = np.stack(
+            [scipy.linalg.block_diag(a, b) for a, b in zip(self.operators, other.operators, strict=True)]
+        )
+        return WFA(np.concatenate([self.initial, other.initial]), operators, np.concatenate([self.final, other.final]))
+
+    def __mul__(self, factor: float) -> WFA:
+        """The automaton of c f."""
+        return WFA(self.initial * factor, self.operators, self.final)
+
+    __rmul__ = __mul__
+
+    def product(self, other: WFA) -> WFA:
+        """The automaton of x -> f(x) g(x), with m times m' states (Hadamard product)."""
+        self._require_same_alphabet(other)
+        operators = np.stack([np.kron(a, b) for a, b in zip(self.operators, other.operators, strict=True)])
+        return WFA(np.kron(self.initial, other.initial), operators, np.kron(self.final, other.final))
+
+    def total(self) -> float:
+        """sum_x f(x) over all strings; the automaton must be irredundant."""
+        return float(self.initial @ self._solve(self.final))
+
+    def inner_product(self, other: WFA) -> float:
+        """sum_x f(x) g(x) over all strings, in closed form.
+
+        The matrix X = sum_x (A_x' alpha_1)(B_x' beta_1)' solves  X = alpha_1 beta_1' + sum_sigma A_sigma' X B_sigma.
+        """
+        self._require_same_alphabet(other)
+        product = np.einsum("sij,skl->ikjl", self.operators, other.operators).reshape(
+            self.n_states * other.n_states, -1
+        )
+        _require_contraction(product, "the product of the two automata")
+        start = np.kron(self.initial, other.initial)
+        summed = np.linalg.solve(np.eye(len(start)) - product.T, start)
+        return float(summed @ np.kron(self.final, other.final))
+
+    def l2_distance(self, other: WFA) -> float:
+        """sqrt(sum_x (f(x) - g(x))^2) over all strings, in closed form."""
+        difference = (self + -1.0 * other).minimize(1e-12)
+        return float(np.sqrt(max(difference.inner_product(difference), 0.0)))
+
+    def change_statistic(self, source: Statistic, target: Statistic) -> WFA:
+        """From the automaton of f, f_p or f_s to that of another of them (Lemma 3.1).
+
+        alpha~_1' = alpha_1' (I - A)^-1        alpha~_inf = (I - A)^-1 alpha_inf
+        f: (alpha_1, alpha_inf)    f_p: (alpha_1, alpha~_inf)    f_s: (alpha~_1, alpha~_inf)
+        """
+        for name in (source, target):
+            if name not in get_args(Statistic):
+                raise InputError(f"statistic {name!r} is unknown", remedy="choose string, prefix or substring")
+        rest = np.eye(self.n_states) - self.total_operator
+        initial, final = self.initial, self.final
+        if source == "string" and target != "string":
+            final = self._solve(final)
+        elif source != "string" and target == "string":
+            final = rest @ final
+        if source != "substring" and target == "substring":
+            initial = self.reverse()._solve(initial)
+        elif source == "substring" and target != "substring":
+            initial = initial @ rest
+        return WFA(initial, self.operators, final)
+
+    # -- what kind of automaton is it? ------------------------------------------------------------------------------
+
+    def spectral_radius(self) -> float:
+        """Largest modulus of an eigenvalue of A; below 1 sums over all strings converge."""
+        return float(np.abs(np.linalg.eigvals(self.total_operator)).max())
+
+    def is_irredundant(self) -> bool:
+        """Whether sums over all strings converge: the spectral radius of A is below 1."""
+        return self.spectral_radius() < 1.0 - 1e-12
+
+    def is_probabilistic(self, tolerance: float = 1e-9) -> bool:
+        """Whether weights are probabilities: none negative, the initial ones and those leaving each state sum to 1."""
+        leaving = self.final + self.operators.sum(axis=(0, 2))
+        smallest = min(self.initial.min(), self.operators.min(initial=0.0), self.final.min())
+        return bool(
+            smallest >= -tolerance
+            and abs(self.initial.sum() - 1.0) <= tolerance
+            and np.abs(leaving - 1.0).max() <= tolerance
+        )
+
+    def is_stochastic(self, tolerance: float = 1e-9, max_length: int = 6) -> bool:
+        """Whether f is a probability distribution over strings.
+
+        Decided for probabilistic automata; for others whether values can be negative is undecidable, so the sum
+        over all strings is checked exactly and the signs on all strings up to ``max_length`` (and 10^5 of them).
+        """
+        if not self.is_irredundant() or abs(self.total() - 1.0) > tolerance:
+            return False
+        if self.is_probabilistic(tolerance):
+            return True
+        rows = self.initial[None]
+        for _ in range(max_length + 1):
+            if (rows @ self.final < -tolerance).any():
+                return False
+            if len(rows) * self.n_symbols > 10**5:
+                break
+            rows = (rows @ self.operators).reshape(-1, self.n_states)
+        return True
+
+    def _solve(self, right: np.ndarray) -> np.ndarray:
+        """(I - A)^-1 right."""
+        _require_contraction(self.total_operator, "the automaton")
+        return np.linalg.solve(np.eye(self.n_states) - self.total_operator, right)
+
+    def _require_same_alphabet(self, other: WFA) -> None:
+        if self.n_symbols != other.n_symbols:
+            raise InputError(
+                f"automata over {self.n_symbols} and {other.n_symbols} symbols",
+                remedy="learn both over the same alphabet",
+            )
+
+
+def _require_contraction(matrix: np.ndarray, what: str) -> None:
+    radius = float(np.abs(np.linalg.eigvals(matrix)).max())
+    if radius >= 1.0 - 1e-12:
+        raise RankError(f"sums over all strings diverge: the spectral radius of {what} is {radius:.6g}, not below 1")

@@ -1,0 +1,110 @@
+"""Forward and backward recursions of weighted automata over a prefix tree.
+
+    f(x_1 ... x_T) = alpha_1' A_{x_1} ... A_{x_T} alpha_inf
+
+    symbol in the text             here          shape
+    alpha_1, A_sigma, alpha_inf    initial, operators, final    (m,), (k, m, m), (m,)
+    alpha_u / z_u                  states        (n_nodes, m)   forward vector of prefix u, scaled: state . total = 1
+    z_u                            scales        (n_nodes,)     f_p(u) = product of z along the path to u
+    total                          total         (m,)           weight of "anything may follow": f_p(u) = alpha_u . total
+    beta_u                         backs         (n_nodes, m)   sum of backward vectors of all strings through u
+
+For probabilistic automata total is 1 everywhere and z_{u sigma} = P(sigma | u). Estimated operators can make z zero or
+negative: then the state is *reset* to one that belongs to the recent symbols, and the step is reported by scale 0.
+Each group of nodes is one matrix product, so the work is done by BLAS; the kernels release the GIL.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["expected_counts", "forward_states"]
+
+CANCELLED = 1e-6
+"""A state is reset when its total is a smaller share than this of the terms that sum to it: what is left is noise."""
+
+
+@njit(cache=True, nogil=True)
+def forward_states(  # type: ignore[no-untyped-def]
+    parent, symbol, groups, initial, operators, total, fallback, fallback_of, fallback_share
+):
+    """Scaled forward vectors of all nodes of a prefix tree.
+
+    (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); fallback (c, m), rows with total 1; fallback_of (n,) int64, the
+    row for each node; fallback_share: how much of it is mixed into every state but the first.
+    Returns states (n, m) and scales (n,); a scale of 0 marks a reset.
+    """
+    n, m = len(parent), len(initial)
+    states = np.empty((n, m))
+    scales = np.ones(n)
+    scales[0] = np.dot(initial, total)
+    states[0] = initial / scales[0] if scales[0] > 0 else fallback[fallback_of[0]]
+    for g in range(1, len(groups) - 1):
+        first, stop = groups[g], groups[g + 1]
+        before = np.empty((stop - first, m))
+        for node in range(first, stop):
+            before[node - first] = states[parent[node]]
+        np.dot(before, operators[symbol[first]], states[first:stop])
+        for node in range(first, stop):
+            state = states[node]
+            scale, size = 0.0, 0.0
+            for j in range(m):
+                scale += state[j] * total[j]
+                size += abs(state[j] * total[j])
+            # Terms of one sign cannot cancel: probabilistic automata are reset by impossible symbols only.
+            if not scale > CANCELLED * size:
+                scales[node] = 0.0
+                state[:] = fallback[fallback_of[node]]
+                continue
+            scales[node] = scale
+            for j in range(m):
+                state[j] /= scale
+            if fallback_share > 0.0:
+                recent = fallback[fallback_of[node]]
+                for j in range(m):
+                    state[j] = (1.0 - fallback_share) * state[j] + fallback_share * recent[j]
+    return states, scales
+
+
+@njit(cache=True, nogil=True)
+def expected_counts(parent, symbol, groups, ends, states, scales, transposed, final):  # type: ignore[no-untyped-def]
+    """How often a probabilistic automaton uses each weight on the strings of a tree (the E-step).
+
+        beta_u = w_u alpha_inf / (alpha_u . alpha_inf) + sum_sigma A_sigma beta_{u sigma} / z_{u sigma}
+
+    ``states`` and ``scales`` are those of :func:`forward_states`; ``transposed`` (k, m, m) holds A_sigma'.
+    Returns moves (k, m, m), to be multiplied by the operators; stops (m,); starts (m,); and the log-likelihood of
+    ending, sum_u w_u log(alpha_u . alpha_inf). Strings of probability zero are left out.
+    """
+    n, m = states.shape
+    moves = np.zeros_like(transposed)
+    stops = np.zeros(m)
+    backs = np.zeros((n, m))
+    log_likelihood = 0.0
+    for node in range(n):
+        if ends[node] > 0.0:
+            chance = np.dot(states[node], final)
+            if chance > 0.0:
+                log_likelihood += ends[node] * np.log(chance)
+                for j in range(m):
+                    backs[node, j] = ends[node] / chance * final[j]
+                    stops[j] += states[node, j] * backs[node, j]
+            else:
+                log_likelihood = -np.inf
+    for g in range(len(groups) - 2, 0, -1):
+        first, stop = groups[g], groups[g + 1]
+        sigma = symbol[first]
+        before = np.empty((stop - first, m))
+        for node in range(first, stop):
+            before[node - first] = states[parent[node]]
+            for j in range(m):
+                # Nothing flows back through a step of probability zero.
+                backs[node, j] = backs[node, j] / scales[node] if scales[node] > 0.0 else 0.0
+        moves[sigma] += np.dot(before.T, backs[first:stop])
+        np.dot(backs[first:stop], transposed[sigma], before)
+        for node in range(first, stop):
+            up = backs[parent[node]]
+            for j in range(m):
+                up[j] += before[node - first, j]
+    return moves, stops, states[0] * backs[0], log_likelihood
