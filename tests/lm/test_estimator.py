@@ -28,7 +28,7 @@ def test_every_learner_gives_distributions(learner: str, boundaries: bool, text:
     model = ClassBigram(5, learner, boundaries=boundaries, max_iter=3).fit(text[:400])
     for context in ([], ["the"], ["the", "dog"], ["xyzzy", "the"], ["the", "xyzzy"]):
         distribution = model.next_words(context)
-        assert distribution.sum() == pytest.approx(1.0, abs=1e-9)
+        assert distribution.sum() == pytest.approx(1.0, abs=1e-9 if learner == "kn" else 1e-5)  # single precision
         assert (distribution >= 0).all()
     logs = model.log_prob(text[:3])
     assert (logs < 0).all()

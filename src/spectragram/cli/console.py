@@ -50,6 +50,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 def format_value(value: Any) -> str:
     """Numbers short enough to read, everything else as it is."""
+    if isinstance(value, dict):
+        return " ".join(f"{name}:{format_value(part)}" for name, part in value.items())
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) >= 1000):

@@ -106,7 +106,7 @@ class ClassBigram(Estimator):
         held_out = None if dev is None else self._held_out(dev)
         with progress("learning classes", enabled=self.verbose) as advance:
             learner = self._learner(advance)
-            self.model_ = learner.fit(stream, held_out)
+            self.model_ = learner.fit(stream, held_out).compact()
         self.n_iter_ = learner.iterations
         self.summary_ = {
             "learner": self.learner,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -57,6 +57,14 @@ class LanguageModel:
         if probs.shape[1] == 1:
             return probs[:, 0]
         return np.einsum("ij,ij->i", probs, self.weights[self.buckets(contexts)])
+
+    def compact(self) -> LanguageModel:
+        """The same model with class tables in single precision: half the memory, seven digits."""
+        single = {
+            d: ClassModel(*(table.astype(np.float32) for table in (model.histories, model.emissions, model.mix)))
+            for d, model in self.classes.items()
+        }
+        return replace(self, classes=single)
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain values and arrays for a model file."""
