@@ -65,7 +65,7 @@ def random_start(n_words: int, n_states: int, rng: np.random.Generator) -> Class
 
 
 @njit(cache=True, nogil=True)
-def _expected(indptr, indices, values, rows, others, first, last, out):
+def _expected(indptr, indices, values, rows, others, first, last, out):  # type: ignore[no-untyped-def]
     """out[i] = rows[i] * sum_j values[ij] / (rows[i] . others[j]) others[j]  for rows first .. last; log-likelihood."""
     m = rows.shape[1]
     log_likelihood = 0.0

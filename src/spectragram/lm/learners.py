@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -42,6 +43,10 @@ class Scored:
     def log_loss(self, prob: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
         """Mean of -log p(word | context)."""
         return float(-np.log(np.maximum(prob(self.contexts, self.words), 1e-300)).mean())
+
+
+def _class_loss(held_out: Scored, distance: int, model: ClassModel) -> float:
+    return held_out.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))
 
 
 @dataclass
@@ -113,14 +118,11 @@ class Learner:
         if name == "pivot":
             return start
 
-        def loss(model: ClassModel) -> float:
-            return held_out.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))
-
         model, self.iterations[distance], _ = em(
             counts,
             start,
             max_iter=self.max_iter if iterations is None else iterations[distance],
-            loss=loss if held_out is not None else None,
+            loss=None if held_out is None else partial(_class_loss, held_out, distance),
             prior=self.prior,
             n_jobs=self.n_jobs,
             report=self.report,

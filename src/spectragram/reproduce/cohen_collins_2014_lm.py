@@ -7,6 +7,7 @@ the second half and on the test text; words seen once are the unknown word and a
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ class _Texts:
 def _row(
     report: Report, texts: _Texts, corpus: str, label: str, settings: dict[str, Any], states: tuple[int, ...]
 ) -> dict[str, Any]:
-    cells = [report.cell(f"lm/{corpus}/{label}/{m}", lambda m=m: texts.scores(m, settings)) for m in states]
+    cells = [report.cell(f"lm/{corpus}/{label}/{m}", partial(texts.scores, m, settings)) for m in states]
     best = min(cells, key=lambda cell: cell["dev"])
     return {"label": label, "cells": cells, "test": best["test"], "seconds": best["seconds"]}
 
