@@ -1,0 +1,171 @@
+"""EM for all head automata at once, each shrunk towards those of coarser heads.
+
+    E:  c_h(i, sigma, j), c_h(i, STOP), c_h(start in i)  for every head h and direction, on prefix trees
+    M:  all heads     p_0     ~  sum_h c_h + K p(sigma, j)
+        coarse head   p_u     ~  sum_{h in u} c_h + K p_0
+        head          p_h     ~  c_h + K p_u                         each normalised over all ways to leave a state
+
+K is in events per state. Heads seen a few times behave as their coarse class does; a head never seen is its class.
+EM starts with one state for the beginning of a sequence and one for each cluster of tags that are followed alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from spectragram.dependency.features import ModifierSequences
+from spectragram.dependency.grammar import Grammar, root_distribution
+from spectragram.engine import map_threads
+from spectragram.inference.chain import expected_counts, forward_states
+from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+
+__all__ = ["learn_em"]
+
+SHRINKAGE = 10.0
+NOISE = 0.3
+"""Share of random weights in the start: without it states that begin alike would stay alike."""
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Expected counts or, normalised, weights: starts (..., m), moves (..., k, m, m), stops (..., m)."""
+
+    starts: np.ndarray
+    moves: np.ndarray
+    stops: np.ndarray
+
+    def plus(self, factor: float, other: _Counts) -> _Counts:
+        return _Counts(
+            self.starts + factor * other.starts, self.moves + factor * other.moves, self.stops + factor * other.stops
+        )
+
+    def normalised(self) -> _Counts:
+        leaving = self.moves.sum(axis=(-3, -1)) + self.stops
+        return _Counts(
+            self.starts / self.starts.sum(axis=-1, keepdims=True),
+            self.moves / leaving[..., None, :, None],
+            self.stops / leaving,
+        )
+
+
+def learn_em(
+    sequences: ModifierSequences,
+    tag_counts: np.ndarray,
+    coarse_of: np.ndarray,
+    n_states: int,
+    *,
+    max_iter: int,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    report: Callable[..., None] = lambda **facts: None,
+) -> Grammar:
+    """Head automata of ``n_states`` states; ``tag_counts`` and ``coarse_of`` are (k,)."""
+    directions = []
+    for direction in range(2):
+        trees = [
+            grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)
+        ]
+        weights = _start(trees, n_states, rng)
+        for _ in range(max_iter):
+            expected, log_likelihood = _expect(trees, weights, n_jobs)
+            weights = _maximize(expected, coarse_of)
+            report(likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
+        directions.append(weights)
+    return Grammar(
+        root_distribution(sequences.roots, tag_counts),
+        np.stack([weights.starts for weights in directions]),
+        np.stack([weights.moves for weights in directions]),
+        np.stack([weights.stops for weights in directions]),
+    )
+
+
+def _start(trees: list[PrefixTree], n_states: int, rng: np.random.Generator) -> _Counts:
+    """The same automaton for every head: the state after a modifier is the cluster of its tag."""
+    k, m = len(trees), n_states
+    cluster_of = _cluster_tags(_sibling_counts(trees), m - 1, rng) + 1 if m > 1 else np.zeros(k, np.int64)
+    frequencies = np.bincount(
+        np.concatenate([tree.symbol[1:] for tree in trees]),
+        np.concatenate([tree.through[1:] for tree in trees]),
+        minlength=k,
+    )
+    frequencies = (frequencies + 0.1) / (frequencies + 0.1).sum()
+    moves = NOISE / m * rng.random((k, m, m))
+    moves[np.arange(k), :, cluster_of] += 1.0
+    moves *= frequencies[:, None, None]
+    starts = np.full(m, 1e-3)
+    starts[0] = 1.0
+    one = _Counts(starts, moves, np.full(m, 0.8)).normalised()
+    return _Counts(*(np.repeat(array[None], k, axis=0) for array in (one.starts, one.moves, one.stops)))
+
+
+def _sibling_counts(trees: list[PrefixTree]) -> np.ndarray:
+    """How often tag b, or the end (last column), follows tag a in a modifier sequence, (k, k + 1)."""
+    k = len(trees)
+    counts = np.zeros((k, k + 1))
+    for tree in trees:
+        inner = np.flatnonzero(tree.parent > 0)
+        np.add.at(counts, (tree.symbol[tree.parent[inner]], tree.symbol[inner]), tree.through[inner])
+        np.add.at(counts[:, k], tree.symbol[1:], tree.ends[1:])
+    return counts
+
+
+def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Clusters of tags with similar distributions of what follows them, (k,); distances are Hellinger's."""
+    from sklearn.cluster import KMeans
+
+    seen = counts.sum(axis=1)
+    overall = (counts.sum(axis=0) + 0.1) / (counts + 0.1 / len(counts)).sum()
+    vectors = np.sqrt((counts + 2.5 * overall) / (seen + 2.5)[:, None])
+    n_clusters = min(n_clusters, len(np.unique(vectors, axis=0)))
+    if n_clusters < 2:
+        return np.zeros(len(counts), np.int64)
+    means = KMeans(n_clusters, n_init=5, random_state=int(rng.integers(2**31)))
+    return means.fit(vectors, sample_weight=np.sqrt(seen + 0.1)).labels_.astype(np.int64)
+
+
+def _expect(trees: list[PrefixTree], weights: _Counts, n_jobs: int) -> tuple[_Counts, float]:
+    """Expected counts of every head's automaton on its own sequences, and their log-likelihood."""
+    ones = np.ones(weights.starts.shape[1])
+
+    def one_head(head: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        tree, initial = trees[head], weights.starts[head]
+        if not tree.ends.any():
+            return np.zeros_like(initial), np.zeros_like(weights.moves[head]), np.zeros_like(initial), 0.0
+        states, scales = forward_states(
+            tree.parent, tree.symbol, tree.groups, initial, weights.moves[head], ones,
+            initial[None], np.zeros(len(tree), np.int64), 0.0,
+        )  # fmt: skip
+        transposed = np.ascontiguousarray(weights.moves[head].transpose(0, 2, 1))
+        moves, stops, starts, ending = expected_counts(
+            tree.parent, tree.symbol, tree.groups, tree.ends, states, scales, transposed, weights.stops[head]
+        )
+        walking = float(tree.through[1:] @ np.log(scales[1:]))
+        return starts, moves * weights.moves[head], stops, ending + walking
+
+    with threadpool_limits(1, user_api="blas"):
+        starts, moves, stops, values = zip(*map_threads(one_head, range(len(trees)), n_jobs), strict=True)
+    return _Counts(np.stack(starts), np.stack(moves), np.stack(stops)), float(sum(values))
+
+
+def _maximize(expected: _Counts, coarse_of: np.ndarray) -> _Counts:
+    """The M-step above, from the top of the hierarchy down."""
+    k, m = expected.stops.shape
+    top = _Counts(expected.starts.sum(axis=0), expected.moves.sum(axis=0), expected.stops.sum(axis=0))
+    # p(sigma, j): whatever the state was before. A little of every symbol, so that none is impossible.
+    anything = (top.moves.sum(axis=1) + 0.1 / m) / (top.moves.sum() + top.stops.sum() + 0.1 * k)
+    prior = _Counts(
+        np.full(m, 1e-3), np.repeat(anything[:, None], m, axis=1), np.full(m, max(1.0 - anything.sum(), 1e-3))
+    )
+    top = top.plus(2.0, prior).normalised()
+    members = np.zeros((coarse_of.max() + 1, k))
+    members[coarse_of, np.arange(k)] = 1.0
+    coarse = _Counts(
+        members @ expected.starts, np.tensordot(members, expected.moves, 1), members @ expected.stops
+    )
+    coarse = coarse.plus(SHRINKAGE, top).normalised()
+    above = _Counts(coarse.starts[coarse_of], coarse.moves[coarse_of], coarse.stops[coarse_of])
+    return expected.plus(SHRINKAGE, above).normalised()

@@ -1,0 +1,148 @@
+"""Sentences of CoNLL-U as arrays: which symbol the automata see, what else the factors know about a word.
+
+    column    what                                                          unknown
+    tag       XPOS, or UPOS where the file has no XPOS: the symbols         0, or the tag its UPOS usually has
+    coarse    UPOS, or the tag again                                        that of the tag
+    word      lower-cased form, if seen twice in training                   0
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.data.conllu import Sentence
+from spectragram.data.projectivity import is_projective, projectivize
+from spectragram.data.vocabulary import UNKNOWN, Vocabulary
+from spectragram.errors import InputError
+
+__all__ = ["Alphabet", "Encoded", "encode_trees"]
+
+MIN_WORD_COUNT = 2
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Sentences one after the other.
+
+    Attributes
+    ----------
+    tags, coarse, words : int64 arrays, shape (n_tokens,)
+    offsets : int64 array, shape (n_sentences + 1,)
+    """
+
+    tags: np.ndarray
+    coarse: np.ndarray
+    words: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Tags, coarse tags and words by number; 0 is the unknown one of each."""
+
+    column: str
+    tags: Vocabulary
+    coarse: Vocabulary
+    words: Vocabulary
+    coarse_of: np.ndarray
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
+        """What the sentences hold; ``column`` is ``xpos``, ``upos`` or ``auto``."""
+        if column == "auto":
+            column = next((name for name in ("xpos", "upos") if _is_filled(sentences, name)), "")
+            if not column:
+                raise InputError(
+                    "no word has a tag: columns UPOS and XPOS are empty",
+                    path=sentences[0].path,
+                    remedy="give tagged sentences, or --tagger MODEL to tag them first",
+                )
+        elif not _is_filled(sentences, column):
+            raise InputError(f"column {column.upper()} is empty", path=sentences[0].path, remedy="choose another column")
+        fine = Counter(tag for sentence in sentences for tag in sentence.column(column))
+        coarse_column = "upos" if _is_filled(sentences, "upos") else column
+        pairs = Counter(
+            pair
+            for sentence in sentences
+            for pair in zip(sentence.column(column), sentence.column(coarse_column), strict=True)
+        )
+        coarse = Counter()
+        for (_, tag), n in pairs.items():
+            coarse[tag] += n
+        words = Counter(form.lower() for sentence in sentences for form in sentence.forms)
+        tags = _numbered(fine)
+        coarse_tags = _numbered(coarse)
+        # Each tag's most frequent coarse tag; ties in the order of names.
+        coarse_of = np.zeros(len(tags), np.int64)
+        for (tag, above), _ in sorted(pairs.items(), key=lambda item: (item[1], item[0]), reverse=False):
+            coarse_of[tags.index[tag]] = coarse_tags.index[above]
+        frequent = {word: n for word, n in words.items() if n >= MIN_WORD_COUNT}
+        return cls(column, tags, coarse_tags, _numbered(frequent), coarse_of)
+
+    def encode(self, sentences: Sequence[Sentence]) -> Encoded:
+        """Sentences as arrays; tags and words outside the alphabet become 0 or, by their UPOS, a tag of the same."""
+        offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
+        tags = self._encode(self.tags, [tag for s in sentences for tag in s.column(self.column)])
+        upos = self._encode(self.coarse, [tag for s in sentences for tag in s.upos])
+        coarse = np.where(upos > 0, upos, self.coarse_of[tags])
+        tags = np.where(tags > 0, tags, self._usual_tag()[coarse])
+        words = self._encode(self.words, [form.lower() for s in sentences for form in s.forms])
+        return Encoded(tags, coarse, words, offsets)
+
+    def _usual_tag(self) -> np.ndarray:
+        """The most frequent tag of each coarse tag, 0 for the unknown one, shape (n_coarse,)."""
+        usual = np.zeros(len(self.coarse), np.int64)
+        usual[self.coarse_of[::-1]] = np.arange(len(self.tags))[::-1]
+        usual[0] = 0
+        return usual
+
+    @staticmethod
+    def _encode(vocabulary: Vocabulary, values: list[str]) -> np.ndarray:
+        return vocabulary.encode(values).astype(np.int64)
+
+    def to_state(self) -> dict[str, Any]:
+        """A JSON-ready form, for model files."""
+        names = ("tags", "coarse", "words")
+        return {"column": self.column} | {name: getattr(self, name).to_state() for name in names}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], coarse_of: np.ndarray) -> Self:
+        """Inverse of :meth:`to_state`."""
+        parts = [Vocabulary.from_state(state[name]) for name in ("tags", "coarse", "words")]
+        return cls(state["column"], *parts, coarse_of)
+
+
+def _is_filled(sentences: Sequence[Sentence], column: str) -> bool:
+    return any(tag != "_" for sentence in sentences for tag in sentence.column(column))
+
+
+def _numbered(counts: dict[str, int]) -> Vocabulary:
+    """The unknown value, then all others, most frequent first."""
+    known = sorted((name for name in counts if name != UNKNOWN), key=lambda name: (-counts[name], name))
+    numbers = [counts.get(UNKNOWN, 0), *(counts[name] for name in known)]
+    return Vocabulary([UNKNOWN, *known], np.array(numbers, np.int64), UNKNOWN)
+
+
+def encode_trees(sentences: Sequence[Sentence]) -> tuple[np.ndarray, int]:
+    """Heads of all words, (n_tokens,) int64, lifted where trees are not projective, and how many of those there were.
+
+    Raises :class:`InputError` with file and line where heads do not form a tree.
+    """
+    heads = []
+    lifted = 0
+    for sentence in sentences:
+        sentence.check_tree()
+        mine = sentence.heads
+        if not is_projective(mine):
+            mine, _ = projectivize(mine)
+            lifted += 1
+        heads.append(mine)
+    return np.concatenate(heads).astype(np.int64), lifted

@@ -1,0 +1,83 @@
+"""What trees are made of: modifier sequences for the automata, arcs and ends of halves for the factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from spectragram.dependency.encoding import Encoded
+from spectragram.inference.headed import LEFT, RIGHT
+
+__all__ = ["ModifierSequences", "far_ends", "modifier_sequences"]
+
+
+@dataclass(frozen=True)
+class ModifierSequences:
+    """All modifier sequences of a treebank, those of one direction and head symbol next to one another.
+
+    Attributes
+    ----------
+    tokens : int64 array
+        Tags of modifiers, from the head outwards.
+    offsets : int64 array, shape (2 * n_words + 1,)
+    blocks : int64 array, shape (2 * n_symbols + 1,)
+        Sequences ``blocks[d * n_symbols + h]`` to the next belong to direction d and head h.
+    roots : float64 array, shape (n_symbols,)
+        How often each symbol heads a sentence.
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+    blocks: np.ndarray
+    roots: np.ndarray
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of tags, the unknown one included."""
+        return len(self.roots)
+
+    def of(self, direction: int, head: int) -> tuple[np.ndarray, np.ndarray]:
+        """Tokens and offsets of the sequences of one head and direction."""
+        place = direction * self.n_symbols + head
+        offsets = self.offsets[self.blocks[place] : self.blocks[place + 1] + 1]
+        return self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0]
+
+
+def modifier_sequences(encoded: Encoded, heads: np.ndarray, n_symbols: int) -> ModifierSequences:
+    """Decompose trees into the modifier sequences of every word (section 6.2)."""
+    n_words = len(encoded.tags)
+    begins = np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    modifiers = np.flatnonzero(heads > 0)
+    head = (begins + heads - 1)[modifiers]
+    direction = (modifiers > head).astype(np.int64)
+    # One sequence for each word and direction; sequences in the order of direction, symbol, word.
+    rank = np.empty((2, n_words), np.int64)
+    by_symbol = np.argsort(encoded.tags, kind="stable")
+    rank[LEFT, by_symbol] = np.arange(n_words)
+    rank[RIGHT] = rank[LEFT] + n_words
+    sequence = rank[direction, head]
+    order = np.lexsort((np.abs(modifiers - head), sequence))
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(sequence, minlength=2 * n_words))])
+    sizes = np.tile(np.bincount(encoded.tags, minlength=n_symbols), 2)
+    return ModifierSequences(
+        encoded.tags[modifiers[order]],
+        offsets,
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.bincount(encoded.tags[heads == 0], minlength=n_symbols).astype(np.float64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def far_ends(heads):  # type: ignore[no-untyped-def]
+    """Distance from each word of one sentence to the first and the last word below it, (n,) -> (2, n)."""
+    n = len(heads)
+    ends = np.zeros((2, n), np.int64)
+    for word in range(n):
+        above = word
+        while heads[above] > 0:
+            above = heads[above] - 1
+            side = int(word > above)
+            ends[side, above] = max(ends[side, above], abs(word - above))
+    return ends

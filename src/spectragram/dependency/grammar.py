@@ -1,0 +1,61 @@
+"""A split head-automata grammar as arrays: what every learner returns and the chart consumes.
+
+    paper                   here         shape
+    P(x | *, RIGHT)         root         (k,)               the one word that heads a sentence
+    alpha_1^{h,d}           initial      (2, k, m)          [direction, head, state]
+    A_sigma^{h,d}           operators    (2, k, k, m, m)    [direction, head, modifier, state, state]
+    alpha_inf^{h,d}         final        (2, k, m)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectragram.automata.wfa import WFA
+
+__all__ = ["Grammar", "root_distribution"]
+
+ROOT_PRIOR = 0.5
+"""Sentences that the overall frequencies of tags are worth in the distribution of root words."""
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """Weighted automata for the modifiers of every head symbol, and the distribution of root words."""
+
+    root: np.ndarray
+    initial: np.ndarray
+    operators: np.ndarray
+    final: np.ndarray
+
+    def __post_init__(self) -> None:
+        # One dtype and layout, so that kernels compile once.
+        for name in ("root", "initial", "operators", "final"):
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name), np.float64))
+        k, m = len(self.root), self.initial.shape[-1]
+        shapes = (self.initial.shape, self.operators.shape, self.final.shape)
+        if shapes != ((2, k, m), (2, k, k, m, m), (2, k, m)):
+            raise ValueError(f"automata of shapes {shapes} for {k} symbols and {m} states")
+
+    @property
+    def n_symbols(self) -> int:
+        """Number of symbols k."""
+        return len(self.root)
+
+    @property
+    def n_states(self) -> int:
+        """States m of the largest automaton."""
+        return self.initial.shape[-1]
+
+    def automaton(self, head: int, direction: int) -> WFA:
+        """The automaton of one head and direction."""
+        place = direction, head
+        return WFA(self.initial[place], self.operators[place], self.final[place])
+
+
+def root_distribution(roots: np.ndarray, tags: np.ndarray) -> np.ndarray:
+    """P(tag | root) from counts of root words and of all words, both (k,); no tag is impossible."""
+    overall = (tags + 0.1) / (tags.sum() + 0.1 * len(tags))
+    return (roots + ROOT_PRIOR * overall) / (roots.sum() + ROOT_PRIOR)

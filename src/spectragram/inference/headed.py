@@ -1,0 +1,185 @@
+"""Inside-outside for split head automata with surface factors (Balle et al. 2014, appendix A).
+
+    P(y) = root[r] prod_{h,d} alpha_1 A_{x_1} ... A_{x_T} alpha_inf * prod_{arcs of y} arc * prod_{halves of y} stop
+
+    paper               here                              shape
+    theta^C, theta^I    halves, links                     (2, n, n, m)   [direction, head, distance to the far end]
+    alpha_1, alpha_inf  initial, final                    (2, k, m)      [direction, symbol of the head]
+    A_sigma             operators                         (2, k, k, m, m)   [direction, head, modifier]
+    mu_{i,j}            marginals of ``Marginals.arcs``   (2, n, n)
+
+A *half* is a head with the modifiers on one side and all below them, a *link* a half whose last modifier still lacks
+its outer half. Everything is indexed by direction (LEFT 0, RIGHT 1), head and distance, so that one recursion serves
+both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about ending the half there.
+The root above the sentence takes exactly one word and has no automaton.
+
+Costs O(n^3 m + n^2 m^2). Weights may be negative (spectral estimates): the sign of Z is returned. Every word is the
+modifier of one arc, so a constant factor for each word changes nothing but Z; it is chosen, and chosen again where
+that was not enough, so that products of hundreds of small numbers stay inside float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+__all__ = ["LEFT", "RIGHT", "inside_outside"]
+
+LEFT, RIGHT = 0, 1
+TINY, HUGE = 1e-200, 1e200
+RETRIES = 8
+
+
+@njit(cache=True, nogil=True)
+def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
+    """Z and the marginals of one sentence.
+
+    symbols (n,) int; root (n,), log-scores of heading the sentence; initial, operators, final as above;
+    arc_scores, stop_scores (2, n, n), logarithms of the factors.
+    Returns sign of Z (0 where no tree has weight), log |Z|, and the marginals of roots (n,), arcs and stops (2, n, n),
+    all zero where Z is 0.
+    """
+    n = len(symbols)
+    tops, arcs, stops, log_shift = _bounded(root, arc_scores, stop_scores)
+    log_scale = 0.0
+    for _ in range(RETRIES):
+        links, halves, closed, largest, reached = _inside(symbols, initial, operators, final, arcs, stops)
+        if reached == n:
+            break
+        # Values at distance s hold s factors of each kind: divide by what they grow with on the way.
+        step = np.log(largest) / reached
+        arcs *= np.exp(-step)
+        log_scale += step
+    z = 0.0
+    for i in range(n):
+        z += tops[i] * closed[LEFT, i, i] * closed[RIGHT, i, n - 1 - i]
+    if z == 0.0 or not np.isfinite(z) or reached < n:
+        return 0.0, -np.inf, np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
+    roots, arc_marginals, stop_marginals = _outside(
+        symbols, tops / z, operators, final, arcs, stops, links, halves, closed
+    )
+    return np.sign(z), np.log(abs(z)) + log_shift + log_scale * (n - 1), roots, arc_marginals, stop_marginals
+
+
+@njit(cache=True, nogil=True)
+def _bounded(root, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
+    """Factors with 1 as the largest of each word (over its heads, and over the ends of each half); log of the rest."""
+    n = len(root)
+    tops, arcs, stops = np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
+    log_shift = 0.0
+    for j in range(n):
+        best = root[j]
+        for i in range(n):
+            if i != j:
+                best = max(best, arc_scores[int(i < j), i, abs(i - j)])
+        if best == -np.inf:
+            best = 0.0
+        log_shift += best
+        tops[j] = np.exp(root[j] - best)
+        for i in range(n):
+            if i != j:
+                arcs[int(i < j), i, abs(i - j)] = np.exp(arc_scores[int(i < j), i, abs(i - j)] - best)
+    for d in range(2):
+        for i in range(n):
+            room = n - i if d == RIGHT else i + 1
+            best = stop_scores[d, i, :room].max()
+            log_shift += best
+            stops[d, i, :room] = np.exp(stop_scores[d, i, :room] - best)
+    return tops, arcs, stops, log_shift
+
+
+@njit(cache=True, nogil=True)
+def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no-untyped-def]
+    """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value and the distance it was met at.
+
+    That distance is n unless values leave the safe range before.
+    """
+    n, m = len(symbols), initial.shape[2]
+    links, halves = np.zeros((2, n, n, m)), np.zeros((2, n, n, m))
+    closed = np.zeros((2, n, n))
+    summed = np.empty(m)
+    for d in range(2):
+        for i in range(n):
+            halves[d, i, 0] = initial[d, symbols[i]]
+            closed[d, i, 0] = np.dot(initial[d, symbols[i]], final[d, symbols[i]]) * stops[d, i, 0]
+    for w in range(1, n):
+        largest = 0.0
+        for d in range(2):
+            away = 2 * d - 1
+            for i in range(n - w) if d == RIGHT else range(w, n):
+                j = i + away * w
+                # link(i, j) = arc(i, j) (sum_k half(i, k) closed(j, k + 1)) A_j                        (equation 5)
+                summed[:] = 0.0
+                for s in range(w):
+                    inner = closed[1 - d, j, w - 1 - s]
+                    for q in range(m):
+                        summed[q] += halves[d, i, s, q] * inner
+                weights = operators[d, symbols[i], symbols[j]]
+                link = links[d, i, w]
+                for q in range(m):
+                    share = summed[q] * arcs[d, i, w]
+                    for p in range(m):
+                        link[p] += share * weights[q, p]
+                # half(i, j) = sum_k link(i, k) closed(k, j)                                             (equation 4)
+                half = halves[d, i, w]
+                for s in range(1, w + 1):
+                    outer = closed[d, i + away * s, w - s]
+                    for q in range(m):
+                        half[q] += links[d, i, s, q] * outer
+                closed[d, i, w] = np.dot(half, final[d, symbols[i]]) * stops[d, i, w]
+                largest = max(largest, abs(closed[d, i, w]))
+        if largest > HUGE or 0.0 < largest < TINY:
+            return links, halves, closed, largest, w
+    return links, halves, closed, 1.0, n
+
+
+@njit(cache=True, nogil=True)
+def _outside(symbols, tops, operators, final, arcs, stops, links, halves, closed):  # type: ignore[no-untyped-def]
+    """Marginals of roots (n,), arcs and stops (2, n, n): each value times the derivative of Z by it, over Z.
+
+    ``tops`` comes divided by Z.
+    """
+    n, m = len(symbols), links.shape[3]
+    out_links, out_halves = np.zeros(links.shape), np.zeros(links.shape)
+    out_closed, arc_marginals = np.zeros((2, n, n)), np.zeros((2, n, n))
+    roots = np.zeros(n)
+    summed = np.empty(m)
+    for i in range(n):
+        out_closed[LEFT, i, i] = tops[i] * closed[RIGHT, i, n - 1 - i]
+        out_closed[RIGHT, i, n - 1 - i] = tops[i] * closed[LEFT, i, i]
+        roots[i] = tops[i] * closed[LEFT, i, i] * closed[RIGHT, i, n - 1 - i]
+    for w in range(n - 1, 0, -1):
+        for d in range(2):
+            away = 2 * d - 1
+            for i in range(n - w) if d == RIGHT else range(w, n):
+                half = out_halves[d, i, w]
+                share = out_closed[d, i, w] * stops[d, i, w]
+                for q in range(m):
+                    half[q] += share * final[d, symbols[i], q]
+                for s in range(1, w + 1):
+                    outer = closed[d, i + away * s, w - s]
+                    total = 0.0
+                    for q in range(m):
+                        out_links[d, i, s, q] += half[q] * outer
+                        total += half[q] * links[d, i, s, q]
+                    out_closed[d, i + away * s, w - s] += total
+        # All halves of this distance are done, so nothing more is added to its links.
+        for d in range(2):
+            away = 2 * d - 1
+            for i in range(n - w) if d == RIGHT else range(w, n):
+                j = i + away * w
+                weights = operators[d, symbols[i], symbols[j]]
+                for q in range(m):
+                    total = 0.0
+                    for p in range(m):
+                        total += weights[q, p] * out_links[d, i, w, p]
+                    summed[q] = total * arcs[d, i, w]
+                for s in range(w):
+                    inner = closed[1 - d, j, w - 1 - s]
+                    total = 0.0
+                    for q in range(m):
+                        out_halves[d, i, s, q] += summed[q] * inner
+                        total += summed[q] * halves[d, i, s, q]
+                    out_closed[1 - d, j, w - 1 - s] += total
+                arc_marginals[d, i, w] = np.dot(out_links[d, i, w], links[d, i, w])
+    return roots, arc_marginals, out_closed * closed
