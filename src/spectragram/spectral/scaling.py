@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse
 
 from spectragram.errors import InputError
+from spectragram.spectral.sparse import is_sparse, to_csr
 from spectragram.spectral.subspace import Subspace
 
 __all__ = ["Scaling", "cca_weights", "scale_features"]
@@ -41,9 +42,9 @@ def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np
 
 def scale_features(rows: Any, weights: np.ndarray) -> Any:
     """Feature rows (n, d), sparse or dense, with column f multiplied by ``weights[f]``; a new matrix."""
-    if not scipy.sparse.issparse(rows):
+    if not is_sparse(rows):
         return np.asarray(rows) * weights
-    rows = scipy.sparse.csr_array(rows)
+    rows = to_csr(rows)
     data = rows.data * weights[rows.indices]
     return scipy.sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
@@ -94,9 +95,9 @@ class Scaling:
 
 
 def _scaled(matrix: Any, left: np.ndarray, right: np.ndarray) -> Any:
-    if not scipy.sparse.issparse(matrix):
+    if not is_sparse(matrix):
         return left[:, np.newaxis] * np.asarray(matrix) * right
-    matrix = scipy.sparse.csr_array(matrix)
+    matrix = to_csr(matrix)
     data = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]
     return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 

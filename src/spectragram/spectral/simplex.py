@@ -82,7 +82,7 @@ def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: i
 
 @njit(cache=True, nogil=True)
 def _solve_rows(gram, targets, weights):  # type: ignore[no-untyped-def]
-    """(m, m), (n, m), (n, m): minimise  g G g' / 2 - b g'  on the simplex, row by row, into the zeros of ``weights``."""
+    """(m, m), (n, m), (n, m): fill zero ``weights`` with the minimiser of  g G g' / 2 - b g'  on the simplex."""
     m = len(gram)
     support = np.empty(m, np.int64)
     factor = np.empty((m, m))

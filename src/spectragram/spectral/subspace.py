@@ -29,10 +29,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse
 from scipy.sparse.linalg import LinearOperator
 
 from spectragram.errors import InputError, RankError
+from spectragram.spectral.sparse import is_sparse, to_csr
 from spectragram.spectral.svd import SOLVERS, Triplets
 
 __all__ = ["Subspace", "choose_method", "find_subspace"]
@@ -139,10 +139,11 @@ def _checked(cross_moment: Any, n_states: int) -> Any:
     """The moment as float64 CSR, float64 array or operator, after refusing what no solver can take."""
     if n_states < 1:
         raise InputError(f"n_states={n_states}", remedy="ask for at least one hidden state")
+    moment: Any
     if isinstance(cross_moment, LinearOperator):
         moment, values = cross_moment, np.zeros(1)
-    elif scipy.sparse.issparse(cross_moment):
-        moment = scipy.sparse.csr_array(cross_moment).astype(np.float64)
+    elif is_sparse(cross_moment):
+        moment = to_csr(cross_moment)
         values = moment.data
     else:
         moment = values = np.asarray(cross_moment, np.float64)
@@ -158,7 +159,7 @@ def _checked(cross_moment: Any, n_states: int) -> Any:
 
 def _solve(moment: Any, k: int, method: Method, tolerance: float, rng: np.random.Generator) -> Triplets:
     """Run a solver; where the matrix is sparse, on its non-zero rows and columns alone."""
-    if not scipy.sparse.issparse(moment):
+    if not is_sparse(moment):
         return _run(moment, k, method, tolerance, rng)
     rows = np.flatnonzero(np.diff(moment.indptr))
     columns = np.unique(moment.indices)

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, svds
+
+from spectragram.spectral.sparse import is_sparse
 
 __all__ = ["SOLVERS", "Solver", "Triplets"]
 
@@ -35,7 +36,7 @@ def dense_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Tri
     """All triplets by LAPACK, the first ``k`` kept."""
     if isinstance(A, LinearOperator):
         A = A @ np.eye(A.shape[1])
-    U, sigma, Vt = scipy.linalg.svd(A.toarray() if scipy.sparse.issparse(A) else A, full_matrices=False)
+    U, sigma, Vt = scipy.linalg.svd(A.toarray() if is_sparse(A) else A, full_matrices=False)
     return U[:, :k], sigma[:k], Vt[:k].T
 
 
@@ -45,9 +46,12 @@ def arpack_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Tr
 
 
 def propack_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Triplets:
-    """PROPACK as scipy wraps it."""
+    """PROPACK as scipy wraps it, which gives up after 10 k steps; the block method then takes over."""
     start = rng.standard_normal(A.shape[0])
-    return _by_size(*svds(A, k=k, solver="propack", tol=tolerance, v0=start, rng=rng))
+    try:
+        return _by_size(*svds(A, k=k, solver="propack", tol=tolerance, v0=start, rng=rng))
+    except np.linalg.LinAlgError:
+        return krylov_svd(A, k, tolerance, rng)
 
 
 def _by_size(U: np.ndarray, sigma: np.ndarray, Vt: np.ndarray) -> Triplets:
@@ -57,7 +61,7 @@ def _by_size(U: np.ndarray, sigma: np.ndarray, Vt: np.ndarray) -> Triplets:
 
 def krylov_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Triplets:
     """Block Krylov: leading eigenvectors of the smaller Gram matrix, then Rayleigh-Ritz on A itself."""
-    At = A.T.tocsr() if scipy.sparse.issparse(A) else A.T
+    At = A.T.tocsr() if is_sparse(A) else A.T
     if A.shape[1] > A.shape[0]:
         A, At = At, A
         V, sigma, U = _krylov_tall(A, At, k, tolerance, rng)
