@@ -27,7 +27,7 @@ import numpy as np
 import scipy.linalg
 
 from spectragram.errors import InputError, RankError
-from spectragram.spectral.convex_em import match_states
+from spectragram.spectral.mixtures import match_states
 from spectragram.spectral.scaling import Scaling
 from spectragram.spectral.simplex import simplex_least_squares
 from spectragram.spectral.sparse import to_csr
@@ -198,7 +198,7 @@ def pivot_decompose_both(
     """Figure 2: each side by itself, then the matching of their states by convex EM (step 3).
 
     Options as in :func:`pivot_decompose`; ``max_iter`` and ``tolerance`` as in
-    :mod:`spectragram.spectral.convex_em`.
+    :mod:`spectragram.spectral.mixtures`.
     """
     Q = to_csr(cooccurrence)
     generator = np.random.default_rng(rng)
