@@ -1,6 +1,6 @@
 """Hankel blocks: the moments from which automata are learned.
 
-    H(u, v) = f(u v)        H_sigma(u, v) = f(u sigma v)        for u in P, v in S       (Balle et al. 2014, section 2.1)
+    H(u, v) = f(u v)     H_sigma(u, v) = f(u sigma v)     for u in P, v in S     (Balle et al. 2014, section 2.1)
 
     statistic     f(w) counts                       prefixes u          suffixes v
     string        the strings w                     all of the past     all of the future

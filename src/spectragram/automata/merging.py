@@ -12,16 +12,14 @@ deterministic automata this finds the automaton itself; on others a deterministi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numba import njit
 from scipy.special import gammaln
 
-from spectragram.automata.wfa import WFA
+from spectragram.automata.dfa import DFA
 from spectragram.inference.prefix_tree import PrefixTree
 
-__all__ = ["MergedDFA", "merge_states"]
+__all__ = ["merge_states"]
 
 MIN_PASSES = 5
 """Prefixes seen less often get no state of their own at the start; they still count for what follows their parents."""
@@ -29,37 +27,7 @@ MIN_EVIDENCE = 10
 """A blue state seen less often is merged with the best fitting red one whatever the score."""
 
 
-@dataclass(frozen=True)
-class MergedDFA:
-    """A deterministic automaton with counts.
-
-    Attributes
-    ----------
-    target : int array, shape (n_states, n_symbols); state 0 is the start, -1 where a symbol was never seen
-    counts : int array, shape (n_states, n_symbols + 1); how often each symbol, and last the end, followed
-    """
-
-    target: np.ndarray
-    counts: np.ndarray
-
-    def to_wfa(self, leak: float = 0.02, smoothing: float = 2.0) -> WFA:
-        """As a probabilistic automaton; ``leak`` of every move goes elsewhere, so that EM can still change it."""
-        n, k = self.target.shape
-        overall = (self.counts.sum(axis=0) + 0.5) / (self.counts.sum() + 0.5 * (k + 1))
-        passes = self.counts.sum(axis=1, keepdims=True)
-        chances = (self.counts + smoothing * overall) / (passes + smoothing)
-        elsewhere = (passes.ravel() + 1.0) / (passes + 1.0).sum()
-        moves = np.zeros((k, n, n))
-        for symbol in range(k):
-            seen = self.target[:, symbol] >= 0
-            moves[symbol, np.flatnonzero(seen), self.target[seen, symbol]] = 1.0 - leak
-            moves[symbol] += np.where(seen, leak, 1.0)[:, None] * elsewhere
-        initial = np.full(n, 1e-3 / n)
-        initial[0] += 1.0 - 1e-3
-        return WFA(initial, chances[:, :k].T[:, :, None] * moves, chances[:, k])
-
-
-def merge_states(tree: PrefixTree, n_symbols: int, *, max_states: int = 200, concentration: float = 0.5) -> MergedDFA:
+def merge_states(tree: PrefixTree, n_symbols: int, *, max_states: int = 200, concentration: float = 0.5) -> DFA:
     """Learn a deterministic automaton of at most ``max_states`` states from a prefix tree of counts."""
     frequent = tree.through >= MIN_PASSES
     frequent[0] = True
@@ -79,7 +47,7 @@ def merge_states(tree: PrefixTree, n_symbols: int, *, max_states: int = 200, con
     kept = _red_blue(target, counts, per_symbol, per_state, max_states, MIN_EVIDENCE)
     place = np.full(n + 1, -1)
     place[kept] = np.arange(len(kept))
-    return MergedDFA(place[target[kept]], counts[kept])
+    return DFA(place[target[kept]], counts[kept])
 
 
 @njit(cache=True, nogil=True)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.automata.contexts import PAST, ContextTree, find_gaps, frequent_contexts
+from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree
@@ -21,6 +22,8 @@ __all__ = ["Ngrams", "learn_ngrams"]
 
 DISCOUNT = 0.75
 MAX_CONTEXTS = 100_000
+MAX_DENSE = 2000
+"""Contexts above this many are too many for matrices."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,40 @@ class Ngrams:
     def next_distributions(self, tree: PrefixTree) -> tuple[np.ndarray, int]:
         """What follows each prefix, (n_nodes, n_symbols + 1), and the number of repaired values: none, ever."""
         return self.table[self.contexts.locate_nodes(tree)], 0
+
+    def to_wfa(self) -> WFA:
+        """The same model as a weighted automaton: one state per context, one move per symbol."""
+        n, k = len(self.table), self.n_symbols
+        if n > MAX_DENSE:
+            raise InputError(
+                f"a k-gram part of {n} contexts makes too large an automaton",
+                remedy=f"train with a learner without k-grams (pivot+em, ...), or of at most {MAX_DENSE} contexts",
+            )
+        operators = np.zeros((k, n, n))
+        paths = self._paths()
+        for symbol in range(k):
+            # Contexts are read away from the gap: after one more symbol that one comes first.
+            following = [self._deepest([symbol, *path]) for path in paths]
+            operators[symbol, np.arange(n), following] = self.table[:, symbol]
+        initial = np.zeros(n)
+        initial[self.contexts.marker_node] = 1.0
+        return WFA(initial, operators, self.table[:, k])
+
+    def _paths(self) -> list[list[int]]:
+        paths: list[list[int]] = [[]]
+        for node in range(1, len(self.contexts.parent)):
+            above = int(self.contexts.parent[node])
+            symbol = int(np.flatnonzero(self.contexts.children[above] == node)[0])
+            paths.append([*paths[above], symbol])
+        return paths
+
+    def _deepest(self, path: list[int]) -> int:
+        node = 0
+        for symbol in path:
+            if self.contexts.children[node, symbol] < 0:
+                break
+            node = int(self.contexts.children[node, symbol])
+        return node
 
 
 def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_contexts: int = MAX_CONTEXTS) -> Ngrams:

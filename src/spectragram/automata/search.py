@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectragram.automata.em import PRIOR, log_probs, run_em, trees_of
-from spectragram.automata.hankel import CountedBlock, count_hankel, find_basis
+from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
+from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Mixture, Part, Weighted, mixture_weights, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.spectral import learn_spectral
-from spectragram.automata.starts import soften
+from spectragram.automata.starts import cluster_start, soften
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
@@ -39,10 +39,11 @@ LEAST_WEIGHT = 0.02
 
 @dataclass(frozen=True)
 class Effort:
-    """How hard to look.
+    """How hard to look, and where.
 
     Attributes
     ----------
+    kinds : starts tried: "merge", "pivot", "cluster" (of spectral states), "random"
     sizes : numbers of states tried
     bases : sizes of the Hankel bases that the starts come from
     rounds : EM iterations of each round; after each the better half of the candidates stays
@@ -52,27 +53,28 @@ class Effort:
     orders : k-gram models that join the mixture
     """
 
-    sizes: tuple[int, ...] = (12, 24, 40, 64)
+    kinds: tuple[str, ...] = ("merge", "pivot")
+    sizes: tuple[int, ...] = (5, 12, 24, 40, 64)
     bases: tuple[int, ...] = (500, 2000)
     rounds: tuple[int, ...] = (16, 30)
     finalists: int = 3
-    explored_tokens: int = 250_000
-    budget: float = 4e11
-    orders: tuple[int, ...] = (4,)
+    explored_tokens: int = 150_000
+    budget: float = 2.5e11
+    orders: tuple[int, ...] = (2, 4)
 
 
 EFFORTS = {
     "fast": Effort(
-        sizes=(16, 40), bases=(500,), rounds=(12,), finalists=1, explored_tokens=100_000, budget=5e10, orders=(3,)
+        sizes=(16, 40), bases=(500,), rounds=(12,), finalists=1, explored_tokens=100_000, budget=5e10, orders=(2, 3)
     ),
     "default": Effort(),
     "best": Effort(
-        sizes=(8, 14, 20, 30, 45, 64, 90),
+        sizes=(5, 8, 14, 20, 30, 45, 64, 90),
         rounds=(20, 40, 60),
         finalists=6,
         explored_tokens=500_000,
         budget=3e12,
-        orders=(3, 5),
+        orders=(2, 3, 5),
     ),
 }
 
@@ -90,20 +92,24 @@ def search(
     corpus: Corpus,
     effort: Effort,
     *,
+    dev: Corpus | None = None,
     seed: int = 0,
     prior: float = PRIOR,
     max_iter: int = 100,
     n_jobs: int = 1,
     report: Callable[..., None] = lambda *_, **__: None,
 ) -> tuple[Mixture, list[dict[str, object]]]:
-    """Learn a mixture from a corpus; also returns what was found out about each finalist."""
-    if len(corpus) < FEW_STRINGS:
+    """Learn a mixture from a corpus; also returns what was found out about each part.
+
+    ``dev`` are strings to judge by; without them some of the corpus are held out, and used in the end.
+    """
+    if len(corpus) < FEW_STRINGS and dev is None:
         return _tiny_model(corpus, prior)
     rng = np.random.default_rng(seed)
-    training, held_out = hold_out(corpus, rng)
+    training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
-    explored = take(training, np.arange(_sample_size(training, effort.explored_tokens)))
-    candidates = _rounds(explored, judges, effort, prior, n_jobs, report)[: effort.finalists]
+    explored = _sample(training, effort.explored_tokens, rng)
+    candidates = _rounds(explored, judges, effort, rng, prior, n_jobs, report)[: effort.finalists]
     trees = trees_of(training)
     finalists = []
     for candidate in candidates:
@@ -123,12 +129,13 @@ def _rounds(
     corpus: Corpus,
     judges: PrefixTree,
     effort: Effort,
+    rng: np.random.Generator,
     prior: float,
     n_jobs: int,
     report: Callable[..., None],
 ) -> list[Candidate]:
     trees = trees_of(corpus)
-    candidates = _starts(corpus, trees, effort)
+    candidates = _starts(corpus, trees, effort, rng)
     for iterations in effort.rounds:
         improved = []
         for candidate in candidates:
@@ -141,18 +148,27 @@ def _rounds(
     return candidates
 
 
-def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort) -> list[Candidate]:
+def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator) -> list[Candidate]:
     n_symbols = len(corpus.vocabulary)
-    whole = grow_prefix_tree(corpus.tokens, corpus.offsets)
-    merged = merge_states(whole, n_symbols, max_states=2 * max(effort.sizes))
-    starts = [Candidate("merge", merged.to_wfa())]
+    starts = []
+    if "merge" in effort.kinds:
+        whole = grow_prefix_tree(corpus.tokens, corpus.offsets)
+        merged = merge_states(whole, n_symbols, max_states=2 * max(effort.sizes))
+        starts.append(Candidate("merge", merged.to_wfa()))
+    if "random" in effort.kinds:
+        starts += [Candidate(f"random {n}", random_start(trees, n, n_symbols, rng)) for n in effort.sizes]
+    if not {"pivot", "cluster"} & set(effort.kinds):
+        return starts
     for basis in effort.bases:
-        block: CountedBlock = count_hankel(corpus, find_basis(corpus, basis))
-        largest = learn_spectral(block, max(effort.sizes))
+        largest = learn_spectral(count_hankel(corpus, find_basis(corpus, basis)), max(effort.sizes))
         for size in effort.sizes:
             model = largest.truncated(size)
-            wfa = learn_pivot(model, [whole], size)
-            starts.append(Candidate(f"pivot {wfa.n_states} states, basis {basis}", soften(wfa)))
+            if "pivot" in effort.kinds:
+                wfa = learn_pivot(model, trees, size)
+                starts.append(Candidate(f"pivot {wfa.n_states}, basis {basis}", soften(wfa)))
+            if "cluster" in effort.kinds:
+                wfa = cluster_start(model, trees, size, rng)
+                starts.append(Candidate(f"cluster {wfa.n_states}, basis {basis}", soften(wfa)))
     # A corpus of low rank gives the same start for several sizes.
     return list({candidate.name: candidate for candidate in starts}.values())
 
@@ -214,10 +230,13 @@ def take(corpus: Corpus, chosen: np.ndarray) -> Corpus:
     return Corpus(tokens.astype(np.int32), offsets, corpus.vocabulary)
 
 
-def _sample_size(corpus: Corpus, tokens: int) -> int:
-    return (
-        max(1, int(np.searchsorted(corpus.offsets, tokens, "right")) - 1) if corpus.n_tokens > tokens else len(corpus)
-    )
+def _sample(corpus: Corpus, n_tokens: int, rng: np.random.Generator) -> Corpus:
+    """Strings at random, of about ``n_tokens`` tokens together."""
+    if corpus.n_tokens <= n_tokens:
+        return corpus
+    order = rng.permutation(len(corpus))
+    n = int(np.searchsorted(np.cumsum(np.diff(corpus.offsets)[order]), n_tokens)) + 1
+    return take(corpus, order[:n])
 
 
 def _affordable(trees: Sequence[PrefixTree], n_states: int, budget: float, max_iter: int) -> int:

@@ -1,6 +1,6 @@
 """The spectral learner: one singular value decomposition of a Hankel block gives a weighted automaton.
 
-    H = U Sigma V'       A_sigma = (H V)^+ H_sigma V       alpha_1' = h_{lambda,S}' V       alpha_inf = (H V)^+ h_{P,lambda}
+    H = U Sigma V'    A_sigma = (H V)^+ H_sigma V    alpha_1' = h_{lambda,S}' V    alpha_inf = (H V)^+ h_{P,lambda}
 
 (Balle et al. 2014, section 4.2.) Before the decomposition rows and columns are scaled by the inverse roots of their
 counts; as P = D_u^-1 U Sigma and S = V' D_v^-1 are then the rank factorisation of H, lemma 4.1 holds unchanged.
@@ -72,7 +72,7 @@ def automaton_from_block(
         raise InputError("a Hankel block with values that are not finite", remedy="check the function or the counts")
     if not scaled.any():
         raise InputError("a Hankel block of zeros only", remedy="choose a basis of strings that occur")
-    subspace = find_subspace(scaled, n_states, truncate=True, tolerance=1e-9, rng=rng)
+    subspace = find_subspace(scaled, n_states, truncate=True, rng=rng)
     kept = subspace.singular_values > smallest * subspace.singular_values[0]
     U, sigma, V = subspace.left[:, kept], subspace.singular_values[kept], subspace.right[:, kept]
     to_state = column_scale[:, None] * V  # D_v V

@@ -98,21 +98,23 @@ class WFA:
 
     def minimize(self, tolerance: float = 1e-10) -> WFA:
         """The smallest automaton for the same function: keep what is both reachable and observable."""
-        return self._reachable(tolerance).reverse()._reachable(tolerance).reverse()
+        reached = self._reachable(tolerance, float(np.linalg.norm(self.initial)))
+        # What is left of the final weights is compared with what they were: the rest may be rounding only.
+        return reached.reverse()._reachable(tolerance, float(np.linalg.norm(self.final))).reverse()
 
-    def _reachable(self, tolerance: float) -> WFA:
-        # Q spans all forward vectors: grow an orthonormal basis by applying operators until nothing new appears.
+    def _reachable(self, tolerance: float, size: float) -> WFA:
+        # Grow an orthonormal basis of all forward vectors by applying operators until nothing new appears.
         basis = np.zeros((0, self.n_states))
-        waiting = [self.initial]
+        largest = float(np.linalg.norm(self.operators, axis=(1, 2)).max(initial=0.0))
+        waiting = [(self.initial, size)]
         while waiting:
-            row = waiting.pop()
-            size = np.linalg.norm(row)
-            for _ in range(2):  # twice is enough: Gram-Schmidt loses orthogonality once at most
+            row, size = waiting.pop()
+            for _ in range(2):  # Gram-Schmidt loses orthogonality to rounding once; the second time mends it
                 row = row - (row @ basis.T) @ basis
-            if np.linalg.norm(row) > tolerance * max(size, 1e-300):
-                row = row / np.linalg.norm(row)
-                basis = np.vstack([basis, row])
-                waiting += list(row @ self.operators)
+            length = float(np.linalg.norm(row))
+            if length > tolerance * size:
+                basis = np.vstack([basis, row / length])
+                waiting += [(following, largest) for following in row / length @ self.operators]
         if not len(basis):
             return WFA(np.zeros(1), np.zeros((self.n_symbols, 1, 1)), np.zeros(1))
         return WFA(self.initial @ basis.T, basis @ self.operators @ basis.T, basis @ self.final)

@@ -6,7 +6,7 @@
     alpha_1, A_sigma, alpha_inf    initial, operators, final    (m,), (k, m, m), (m,)
     alpha_u / z_u                  states        (n_nodes, m)   forward vector of prefix u, scaled: state . total = 1
     z_u                            scales        (n_nodes,)     f_p(u) = product of z along the path to u
-    total                          total         (m,)           weight of "anything may follow": f_p(u) = alpha_u . total
+    total                          total         (m,)           weight of "anything may follow"; f_p(u) = alpha_u total
     beta_u                         backs         (n_nodes, m)   sum of backward vectors of all strings through u
 
 For probabilistic automata total is 1 everywhere and z_{u sigma} = P(sigma | u). Estimated operators can make z zero or

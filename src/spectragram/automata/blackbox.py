@@ -1,0 +1,100 @@
+"""Learn an automaton from any function on strings, by asking it.
+
+A basis is grown until the rank of its Hankel block stops growing: then the block is closed, lemma 4.1 applies, and the
+automaton computes the function exactly (up to rounding) if some automaton does. Prefixes that add nothing to the rank
+are not extended, so a function of rank n over k symbols costs about k n^2 questions, not k^length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+
+from spectragram.automata.hankel import ExactBlock
+from spectragram.automata.spectral import automaton_from_block
+from spectragram.automata.wfa import WFA
+from spectragram.errors import InputError, RankError
+
+__all__ = ["Oracle", "learn_function"]
+
+String = tuple[int, ...]
+
+
+class Oracle:
+    """A function on strings with a memory: never asked twice, its answers checked."""
+
+    def __init__(self, function: Callable[[String], float], max_calls: int, spell: Callable[[String], object]) -> None:
+        self.function, self.max_calls, self.spell = function, max_calls, spell
+        self.answers: dict[String, float] = {}
+
+    def __call__(self, string: String) -> float:
+        """The function's value, from memory where it was asked before."""
+        if string not in self.answers:
+            if len(self.answers) >= self.max_calls:
+                raise RankError(
+                    f"the function was asked {self.max_calls} times and its rank still grows: give more max_calls, "
+                    "a larger tolerance (is it noisy?), or fewer n_states"
+                )
+            answer = float(self.function(string))
+            if not np.isfinite(answer):
+                raise InputError(
+                    f"the function returned {answer} for {self.spell(string)!r}",
+                    remedy="it must give a finite number for every string",
+                )
+            self.answers[string] = answer
+        return self.answers[string]
+
+
+def learn_function(
+    oracle: Oracle, n_symbols: int, *, n_states: int | None = None, tolerance: float = 1e-8, min_length: int = 2
+) -> WFA:
+    """The smallest automaton of the function, or its best of ``n_states`` states.
+
+    Prefixes and suffixes of up to ``min_length`` symbols are all looked at before growth may stop: give more where
+    all short strings have the value zero. ``tolerance`` is the share of the largest singular value below which others count as zero.
+    """
+    symbols = range(n_symbols)
+    prefixes: list[String] = [()]
+    suffixes: list[String] = [()]
+    rank, length = 0, 0
+    while True:
+        length += 1
+        wide = list(dict.fromkeys([*prefixes, *((*u, s) for u in prefixes for s in symbols)]))
+        tall = list(dict.fromkeys([*suffixes, *((s, *v) for v in suffixes for s in symbols)]))
+        H = _block(oracle, wide, tall)
+        found = _rank(H, tolerance)
+        searching = length <= min_length
+        if found == rank and not searching:
+            break
+        rank = found
+        if n_states is not None and rank >= 3 * n_states and not searching:
+            break
+        # Before something is found every string is kept: the function may be zero on all short ones.
+        prefixes = wide if searching else [wide[i] for i in _independent(H, rank)]
+        suffixes = tall if searching else [tall[i] for i in _independent(H.T, rank)]
+    if not rank:
+        raise InputError(
+            f"the function is zero on all {len(oracle.answers)} strings it was asked",
+            remedy="give a larger min_length: it may be non-zero on longer strings only",
+        )
+    H = _block(oracle, prefixes, suffixes)
+    shifted = np.stack([_block(oracle, [(*u, s) for u in prefixes], suffixes) for s in symbols])
+    block = ExactBlock(H, shifted, _block(oracle, [()], suffixes)[0], _block(oracle, prefixes, [()])[:, 0])
+    return automaton_from_block(block, n_states or rank, smallest=tolerance)[0]
+
+
+def _block(oracle: Oracle, prefixes: list[String], suffixes: list[String]) -> np.ndarray:
+    return np.array([[oracle(u + v) for v in suffixes] for u in prefixes])
+
+
+def _rank(H: np.ndarray, tolerance: float) -> int:
+    sigma = scipy.linalg.svdvals(H)
+    return int((sigma > tolerance * sigma[0]).sum()) if sigma[0] > 0 else 0
+
+
+def _independent(H: np.ndarray, rank: int) -> list[int]:
+    """Rows of H that span all of them, the empty string (row 0) always among them, in order."""
+    _, _, order = scipy.linalg.qr(H.T, mode="economic", pivoting=True)
+    return sorted({0, *order[:rank].tolist()})

@@ -1,0 +1,177 @@
+"""Every learner by name, from a corpus to something that predicts.
+
+auto          candidates of several kinds, mixed by held-out strings (:mod:`spectragram.automata.search`)
+spectral      one singular value decomposition (Balle et al. 2014)
+pivot         the extreme states of the spectral automaton: probabilistic, no iterations
+merge         deterministic, by merging the states of a prefix tree
+em            EM from a random start
+X+em          EM from the start X: spectral (clusters of its states), pivot, merge
+ngram         interpolated k-grams; unigram and bigram for k = 1, 2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from spectragram.automata.em import PRIOR, trees_of
+from spectragram.automata.hankel import Basis, count_hankel, find_basis
+from spectragram.automata.merging import merge_states
+from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
+from spectragram.automata.ngram import learn_ngrams
+from spectragram.automata.pivot import learn_pivot
+from spectragram.automata.search import EFFORTS, FEW_STRINGS, hold_out, search
+from spectragram.automata.spectral import SpectralModel, learn_spectral
+from spectragram.automata.starts import soften
+from spectragram.automata.wfa import WFA
+from spectragram.data.corpus import Corpus
+from spectragram.inference.prefix_tree import grow_prefix_tree
+
+__all__ = ["LEARNERS", "Learned", "Settings", "learn"]
+
+STARTS = {"em": "random", "spectral+em": "cluster", "pivot+em": "pivot", "merge+em": "merge"}
+"""Learners that are one kind of start followed by EM."""
+LEARNERS = ("auto", "spectral", "pivot", "merge", *STARTS, "unigram", "bigram", "ngram")
+RANKS = (3, 5, 8, 12, 18, 26, 40, 60, 90)
+"""Numbers of states tried where none is given, for spectral and pivot."""
+CONTEXT_SHARES = (0.0, 0.3, 0.6)
+BACKOFF_SHARES = (0.001, 0.01, 0.05, 0.15, 0.3, 0.5)
+BACKOFF_ORDER = 3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the estimator was asked for; see :class:`~spectragram.automata.Automaton`."""
+
+    learner: str = "auto"
+    n_states: int | None = None
+    basis: str | int | float | Basis = 2000
+    statistic: str = "marked"
+    prior: float = PRIOR
+    max_iter: int = 100
+    order: int = 4
+    preset: str = "default"
+    seed: int = 0
+    n_jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, facts about its parts, and the singular values behind it where there are any."""
+
+    mixture: Mixture
+    facts: list[dict[str, Any]]
+    spectrum: np.ndarray
+
+
+def learn(
+    corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Callable[..., None] = lambda *_, **__: None
+) -> Learned:
+    """Train the learner that the settings name."""
+    name = settings.learner
+    if name in ("unigram", "bigram", "ngram"):
+        order = {"unigram": 1, "bigram": 2}.get(name, settings.order)
+        grams = learn_ngrams(corpus, order)
+        return _alone(grams, f"{order}-gram", len(grams.contexts.parent))
+    if name == "spectral":
+        return _spectral(corpus, settings, dev)
+    if name == "pivot":
+        return _pivot(corpus, settings, dev)
+    if name == "merge":
+        tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
+        merged = merge_states(tree, len(corpus.vocabulary), max_states=settings.n_states or 200)
+        return _alone(Weighted.probabilistic(merged.to_wfa(leak=1e-3, smoothing=0.5)), "merge", merged.n_states)
+    effort = EFFORTS[settings.preset]
+    if name in STARTS:
+        effort = replace(effort, kinds=(STARTS[name],), finalists=1, orders=())
+    if settings.n_states is not None:
+        effort = replace(effort, sizes=(settings.n_states,))
+    mixture, facts = search(
+        corpus,
+        effort,
+        dev=dev,
+        seed=settings.seed,
+        prior=settings.prior,
+        max_iter=settings.max_iter,
+        n_jobs=settings.n_jobs,
+        report=report,
+    )
+    return Learned(mixture, facts, np.zeros(0))
+
+
+def _alone(part: Part, name: str, n_states: int) -> Learned:
+    facts = [{"part": name, "states": n_states, "weight": 1.0}]
+    return Learned(Mixture((part,), np.ones(1)), facts, np.zeros(0))
+
+
+def _estimate(corpus: Corpus, settings: Settings) -> SpectralModel:
+    basis = settings.basis
+    if not isinstance(basis, Basis):
+        basis = find_basis(corpus, basis, settings.statistic)
+    return learn_spectral(count_hankel(corpus, basis), settings.n_states or max(RANKS), rng=settings.seed)
+
+
+def _ranks(settings: Settings, model: SpectralModel) -> list[int]:
+    if settings.n_states is not None:
+        return [min(settings.n_states, model.wfa.n_states)]
+    return sorted({min(rank, model.wfa.n_states) for rank in RANKS})
+
+
+def _spectral(corpus: Corpus, settings: Settings, dev: Corpus | None) -> Learned:
+    """Rank, reset and back-off by held-out strings, then once more from all strings."""
+    if len(corpus) < FEW_STRINGS and dev is None:
+        model = _estimate(corpus, settings)
+        rank = _ranks(settings, model)[0]
+        part = _predictor(model.truncated(rank), learn_ngrams(corpus, BACKOFF_ORDER), 0.0, BACKOFF_SHARES[2])
+        return replace(_alone(part, "spectral", part.wfa.n_states), spectrum=model.singular_values)
+    training, held_out = hold_out(corpus, np.random.default_rng(settings.seed)) if dev is None else (corpus, dev)
+    judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
+    model, backoff = _estimate(training, settings), learn_ngrams(training, BACKOFF_ORDER)
+
+    def score(rank: int, context_share: float, backoff_share: float) -> float:
+        predictor = _predictor(model.truncated(rank), backoff, context_share, backoff_share)
+        return float(string_log_probs(judges, predictor).mean())
+
+    usual = BACKOFF_SHARES[2]
+    choices = [(rank, share) for rank in _ranks(settings, model) for share in CONTEXT_SHARES]
+    rank, context_share = max(choices, key=lambda choice: score(choice[0], choice[1], usual))
+    backoff_share = max(BACKOFF_SHARES, key=lambda share: score(rank, context_share, share))
+    if dev is None:
+        model, backoff = _estimate(corpus, replace(settings, n_states=rank)), learn_ngrams(corpus, BACKOFF_ORDER)
+    part = _predictor(model.truncated(rank), backoff, context_share, backoff_share)
+    learned = _alone(part, "spectral", part.wfa.n_states)
+    learned.facts[0] |= {"context_share": context_share, "backoff_share": backoff_share}
+    return replace(learned, spectrum=model.singular_values)
+
+
+def _predictor(model: SpectralModel, backoff: Any, context_share: float, backoff_share: float) -> Weighted:
+    return Weighted(model.wfa, model.total, model.contexts, model.context_states, context_share, backoff, backoff_share)
+
+
+def _pivot(corpus: Corpus, settings: Settings, dev: Corpus | None) -> Learned:
+    judged = len(corpus) >= FEW_STRINGS or dev is not None
+    training, held_out = (
+        (corpus, dev)
+        if dev is not None
+        else hold_out(corpus, np.random.default_rng(settings.seed))
+        if judged
+        else (corpus, corpus)
+    )
+    judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
+    model, trees = _estimate(training, settings), trees_of(training)
+
+    def automaton(model: SpectralModel, rank: int) -> WFA:
+        # A touch of softness keeps every string possible.
+        return soften(learn_pivot(model.truncated(rank), trees, settings.n_states or rank), 0.01)
+
+    def score(rank: int) -> float:
+        values = string_log_probs(judges, Weighted.probabilistic(automaton(model, rank)))
+        return float(np.maximum(values, -1e4).mean())
+
+    rank = max(_ranks(settings, model), key=score)
+    part = Weighted.probabilistic(automaton(model, rank))
+    learned = _alone(part, "pivot", part.wfa.n_states)
+    return replace(learned, spectrum=model.singular_values)

@@ -1,0 +1,273 @@
+"""The command line of automata."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.options import (
+    Best,
+    Data,
+    Dev,
+    Fast,
+    Format,
+    Gold,
+    Html,
+    Input,
+    Jobs,
+    Json,
+    Model,
+    Out,
+    OutText,
+    Quiet,
+    Seed,
+    States,
+)
+
+if TYPE_CHECKING:
+    from spectragram.automata import Automaton
+    from spectragram.data.corpus import Corpus
+    from spectragram.data.vocabulary import Vocabulary
+
+FileFormat = Annotated[str, typer.Option("--format", help="Of the strings: text (one a line) or pautomac.")]
+FORMATS = ("openfst", "symbols", "dot", "pautomac", "json", "svg")
+
+
+def train(
+    data: Data,
+    out: Out,
+    format: FileFormat = "auto",
+    states: States = None,
+    learner: Annotated[
+        str, typer.Option("--learner", help="auto, spectral, pivot, merge, em, X+em, unigram, bigram, ngram.")
+    ] = "auto",
+    basis: Annotated[
+        str, typer.Option("--basis", help="sigma, sigma-lambda, a number of substrings, or a factor like 5.0.")
+    ] = "2000",
+    statistic: Annotated[str, typer.Option("--statistic", help="marked, string, prefix or substring.")] = "marked",
+    iterations: Annotated[int, typer.Option("--iterations", min=0, help="EM iterations, at most.")] = 100,
+    order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
+    dev: Dev = None,
+    fast: Fast = False,
+    best: Best = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a distribution over strings: one string a line, symbols separated by blanks, or a PAutomaC file."""
+    from spectragram.automata import Automaton
+    from spectragram.errors import InputError
+
+    if fast and best:
+        raise InputError("--fast and --best exclude each other", remedy="give one of them")
+    corpus = _read(data, format)
+    model = Automaton(
+        "auto" if states is None else states,
+        learner,
+        basis=_basis(basis),
+        statistic=statistic,
+        max_iter=iterations,
+        order=order,
+        preset="fast" if fast else "best" if best else "default",
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=not quiet,
+    )
+    model.fit(corpus, dev=None if dev is None else _read(dev, format, corpus.vocabulary))
+    model.save(out)
+    trained(out, {name: value for name, value in model.summary_.items() if name != "parts"}, quiet=quiet)
+
+
+def predict(
+    model: Model,
+    input: Input = "-",
+    out: OutText = None,
+    format: FileFormat = "auto",
+    what: Annotated[
+        str, typer.Option("--what", help="log-prob, prob, prefix (log-probability of the prefix), or next.")
+    ] = "log-prob",
+    top: Annotated[int, typer.Option("--top", min=1, help="Symbols shown by --what next.")] = 5,
+) -> None:
+    """One line per string of INPUT: its probability, or what most probably follows it."""
+    import numpy as np
+
+    from spectragram.automata import Automaton
+    from spectragram.errors import InputError
+    from spectragram.files import output
+
+    loaded = Automaton.load(model)
+    if what not in ("log-prob", "prob", "prefix", "next"):
+        raise InputError(f"--what {what} is unknown", remedy="choose one of log-prob, prob, prefix, next")
+    corpus = _read(input, format, loaded.vocabulary_)
+    if what == "next":
+        lines = _next_lines(loaded, corpus, top)
+    else:
+        values = loaded.prefix_log_prob(corpus) if what == "prefix" else loaded.log_prob(corpus)
+        lines = [repr(float(value)) for value in (np.exp(values) if what == "prob" else values)]
+    with output(out) as stream:
+        stream.writelines(line + "\n" for line in lines)
+
+
+def evaluate(
+    model: Model,
+    gold: Gold,
+    format: FileFormat = "auto",
+    solution: Annotated[str | None, typer.Option("--solution", help="PAutomaC solution of GOLD.")] = None,
+    json: Json = False,
+) -> None:
+    """Next-symbol error, perplexities, and the PAutomaC score where a solution is given."""
+    import numpy as np
+
+    from spectragram.automata import Automaton
+    from spectragram.data.pautomac import read_pautomac_solution
+    from spectragram.metrics import pautomac_scores
+
+    loaded = Automaton.load(model)
+    corpus = _read(gold, format, loaded.vocabulary_)
+    scores = loaded.evaluate(corpus)
+    if solution is not None:
+        log_probs = loaded.log_prob(corpus)
+        # The score renormalises: a common factor keeps long strings above zero.
+        scores |= pautomac_scores(read_pautomac_solution(solution), np.exp(log_probs - log_probs.max()))
+    print_scores(scores, as_json=json)
+
+
+def inspect(
+    model: Model,
+    html: Html = None,
+    strings: Annotated[
+        str | None, typer.Option("--strings", help="Strings for the DFA approximation; default: sampled ones.")
+    ] = None,
+    states: Annotated[int, typer.Option("--states", min=1, help="States of the DFA approximation.")] = 8,
+) -> None:
+    """Sizes and parts of a model, and its deterministic approximation; --html draws it."""
+    from spectragram.automata import Automaton
+    from spectragram.plots.automata import draw_automaton, graph_of_dfa
+
+    loaded = Automaton.load(model)
+    print_scores({name: value for name, value in loaded.summary_.items() if name != "parts"}, as_json=False)
+    parts = loaded.summary_.get("parts", [])
+    if parts:
+        print()
+        print_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
+    corpus = loaded.sample(2000) if strings is None else _read(strings, "auto", loaded.vocabulary_)
+    dfa = loaded.to_dfa(corpus, states)
+    words = loaded.vocabulary_.words
+    rows = [[s, " ".join(_moves(dfa.target[s], dfa.counts[s], words))] for s in range(dfa.n_states)]
+    print("\ndeterministic approximation: in each state, what follows (per cent) and where it leads")
+    print_table(["state", "moves"], rows)
+    if html is not None:
+        from spectragram.plots.charts import line_chart
+        from spectragram.plots.page import html_page, html_table, save_page
+
+        sections = [("What it does on frequent strings", str(draw_automaton(graph_of_dfa(dfa, words))))]
+        if parts:
+            table = html_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
+            sections.append(("Parts", table))
+        if len(loaded.spectrum_):
+            points = [(float(i + 1), float(value)) for i, value in enumerate(loaded.spectrum_)]
+            chart = line_chart({"singular values": points}, x_label="number", y_label="value", log_y=True)
+            sections.append(("Spectrum", str(chart)))
+        save_page(html, html_page(f"Automaton {model.name}", sections))
+
+
+def export(
+    model: Model,
+    format: Format = "openfst",
+    out: OutText = None,
+    states: Annotated[int, typer.Option("--states", min=1, help="States of the pictures dot and svg.")] = 10,
+) -> None:
+    """Write the automaton as openfst (with symbols for its table), dot, pautomac, json or svg."""
+    from spectragram.automata import Automaton
+    from spectragram.automata.export import symbol_table, to_json, to_openfst, to_pautomac
+    from spectragram.data.pautomac import write_pautomac_model
+    from spectragram.errors import InputError
+    from spectragram.files import output
+    from spectragram.plots.automata import automaton_dot, draw_automaton, graph_of_dfa
+
+    if format not in FORMATS:
+        raise InputError(f"--format {format} is unknown", remedy=f"choose one of {', '.join(FORMATS)}")
+    loaded = Automaton.load(model)
+    words = loaded.vocabulary_.words
+    if format == "pautomac":
+        write_pautomac_model(to_pautomac(loaded.wfa_), out)
+        return
+    if format in ("dot", "svg"):
+        graph = graph_of_dfa(loaded.to_dfa(loaded.sample(2000), states), words)
+        text = automaton_dot(graph) if format == "dot" else str(draw_automaton(graph)) + "\n"
+    elif format == "symbols":
+        text = symbol_table(words)
+    else:
+        text = to_json(loaded.wfa_, words) + "\n" if format == "json" else to_openfst(loaded.wfa_, words)
+    with output(out) as stream:
+        stream.write(text)
+
+
+def demo() -> None:
+    """Learn the part-of-speech sequences of the embedded English corpus and show what comes next."""
+    from spectragram.automata import Automaton
+    from spectragram.synthetic import english_tagged
+
+    strings = [tags for _, tags in english_tagged(3000, seed=1)]
+    train_part, test_part = strings[:2500], strings[2500:]
+    rows = []
+    for learner, preset in (("bigram", "fast"), ("spectral", "fast"), ("merge+em", "fast"), ("auto", "fast")):
+        model = Automaton(learner=learner, preset=preset, n_jobs=-1).fit(train_part)
+        scores = model.evaluate(test_part)
+        rows.append([learner, scores["wer"], scores["perplexity_string"], model.summary_["seconds"]])
+    print_table(["learner", "wrong next tag %", "perplexity per string", "seconds"], rows)
+    prefix = list(test_part[0][:3])
+    chances = model.predict_next([prefix])[0]
+    best = sorted(zip(chances, [*model.vocabulary_.words, "</s>"], strict=True), reverse=True)[:4]
+    note("")
+    print(f"after {' '.join(prefix)}: " + ", ".join(f"{symbol} {chance:.2f}" for chance, symbol in best))
+    print("sampled: " + " ".join(model.sample(1)[0]))
+
+
+def _read(source: str, format: str, vocabulary: Vocabulary | None = None) -> Corpus:
+    """Strings from text or PAutomaC files; 'auto' goes by the name. With a vocabulary, over that."""
+    from spectragram.data.pautomac import read_pautomac
+    from spectragram.data.text import read_text
+    from spectragram.errors import InputError
+
+    if format not in ("auto", "text", "pautomac"):
+        raise InputError(f"--format {format} is unknown", remedy="choose text or pautomac")
+    if format == "pautomac" or (format == "auto" and ".pautomac" in source):
+        return read_pautomac(source)
+    return read_text(source, vocabulary, unknown=None, keep_empty=True)
+
+
+def _basis(text: str) -> str | int | float:
+    if text in ("sigma", "sigma-lambda"):
+        return text
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        from spectragram.errors import InputError
+
+        raise InputError(f"--basis {text}", remedy="give sigma, sigma-lambda, a number, or a factor like 5.0") from None
+
+
+def _next_lines(model: Automaton, corpus: Corpus, top: int) -> list[str]:
+    from spectragram.automata.estimator import STOP
+
+    names = [*model.vocabulary_.words, STOP]
+    lines = []
+    for chances in model.predict_next(corpus):
+        best = (-chances).argsort(kind="stable")[:top]
+        lines.append(" ".join(f"{names[i]}:{chances[i]:.4g}" for i in best))
+    return lines
+
+
+def _moves(target, counts, words) -> list[str]:  # type: ignore[no-untyped-def]
+    """The frequent moves of one state, like NN 40 ->3, and how often strings end."""
+    total = max(counts.sum(), 1e-300)
+    order = (-counts).argsort(kind="stable")[:6]
+    shown = []
+    for s in order:
+        if counts[s] / total >= 0.02:
+            name = f"{words[s]}->{target[s]}" if s < len(words) else "end"
+            shown.append(f"{name} {100 * counts[s] / total:.0f}%")
+    return shown

@@ -1,0 +1,189 @@
+"""The estimator: every learner end to end, hostile strings, black boxes, pictures of what was learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spectragram.automata import Automaton
+from spectragram.automata.learners import LEARNERS
+from spectragram.data.corpus import Corpus
+from spectragram.errors import InputError, RankError
+from spectragram.synthetic.automata import PNFA, all_strings
+
+PROBABILISTIC = [name for name in LEARNERS if name != "spectral"]
+
+
+@pytest.fixture(scope="module")
+def truth() -> PNFA:
+    return PNFA.random(3, 3, rng=np.random.default_rng(5), conditioning=0.1)
+
+
+@pytest.fixture(scope="module")
+def corpus(truth) -> Corpus:
+    return truth.sample(1500, np.random.default_rng(6))
+
+
+@pytest.fixture(scope="module")
+def test_corpus(truth) -> Corpus:
+    return truth.sample(300, np.random.default_rng(7))
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_gives_a_distribution_near_the_truth(learner, truth, corpus, test_corpus) -> None:
+    model = Automaton(learner=learner, preset="fast").fit(corpus)
+    exact = np.array([np.log(truth.value(s)) for s in test_corpus])
+    found = model.log_prob(test_corpus)
+    assert np.isfinite(found).all()
+    # Kullback-Leibler divergence per string of some six symbols; a deterministic automaton cannot come as near.
+    assert (exact - found).mean() < (0.2 if learner.startswith("merge") else 0.08)
+    rows = model.predict_next(test_corpus)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    assert (rows >= 0).all()
+    scores = model.evaluate(test_corpus)
+    assert scores["perplexity_string"] == pytest.approx(np.exp(-found.mean()))
+    assert 0 < scores["wer"] < 100
+    assert model.score(test_corpus) == pytest.approx(found.mean())
+
+
+@pytest.mark.parametrize("learner", PROBABILISTIC)
+def test_probabilities_sum_to_one_and_the_direct_sum_agrees(learner, corpus) -> None:
+    model = Automaton(n_states=3, learner=learner, preset="fast", order=2).fit(corpus)
+    wfa = model.wfa_
+    assert wfa.total() == pytest.approx(1.0)
+    strings = [[f"s{symbol}" for symbol in x] for x in all_strings(3, 3)]
+    np.testing.assert_allclose(np.exp(model.log_prob(strings)), model.value(strings), rtol=1e-8)
+    prefixes = wfa.change_statistic("string", "prefix").values(all_strings(3, 3))
+    np.testing.assert_allclose(np.exp(model.prefix_log_prob(strings)), prefixes, rtol=1e-8)
+    assert model.n_repaired_ == 0
+
+
+def test_wer_counts_every_event(corpus) -> None:
+    model = Automaton(learner="bigram").fit(corpus)
+    from spectragram.metrics import next_symbol_error
+
+    strings = [corpus.decode(i) for i in range(200)]
+    expected = next_symbol_error(strings, model.predict(strings), stop="</s>")
+    assert model.evaluate(strings)["wer"] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("learner", ["auto", "spectral"])
+def test_hostile_strings_are_predicted(learner, corpus) -> None:
+    model = Automaton(learner=learner, preset="fast").fit(corpus)
+    strings = [["s0", "s1"] * 50_000, [], ["never", "seen"], ["s0", "never", "s1"]]
+    values = model.log_prob(strings)
+    assert np.isfinite(values).all()
+    assert values[0] < -1e4
+    assert model.prefix_log_prob(strings)[1] == pytest.approx(0.0)
+    # An unknown symbol costs its rate and is passed over as "some symbol".
+    assert model.prefix_log_prob([["never"]])[0] == pytest.approx(np.log(model.unknown_rate_))
+    assert len(model.predict(strings)[3]) == 4
+    assert model.evaluate([*strings[2:], ["s0"]])["unknown"] == 3
+
+
+def test_negative_scores_are_repaired_and_counted(rng) -> None:
+    strings = [list("ab" * int(n)) for n in rng.integers(1, 5, 40)] + [list("ba"), list("aa")] * 3
+    model = Automaton(8, "spectral", basis=40).fit(strings)
+    rows = model.predict_next([list(x) for x in ("bbb", "aaab", "abba", "baab")])
+    assert (rows >= 0).all()
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    assert model.n_repaired_ > 0
+
+
+def test_small_and_degenerate_corpora_give_right_small_models() -> None:
+    always = Automaton().fit([["a"]] * 30)
+    assert np.exp(always.log_prob([["a"]]))[0] > 0.95
+    one = Automaton().fit([["a", "b"]])
+    assert np.isfinite(one.log_prob([["a", "b"], ["b", "a"], []])).all()
+    constant = Automaton(preset="fast").fit([["x"] * n for n in (1, 2, 3, 4, 5)] * 10)
+    chances = np.exp(constant.log_prob([["x"] * n for n in range(40)]))
+    assert chances.sum() == pytest.approx(1.0, abs=1e-2)
+    assert chances[1:6].sum() > 0.9
+    few = Automaton(n_states=50, learner="em", preset="fast").fit([["a"], ["b", "a"]] * 15)
+    assert np.exp(few.log_prob([["a"]]))[0] == pytest.approx(0.5, abs=0.1)
+
+
+def test_samples_look_like_the_model(corpus) -> None:
+    model = Automaton(learner="merge+em", preset="fast").fit(corpus)
+    drawn = model.sample(3000, random_state=1)
+    assert drawn == model.sample(3000, random_state=1)
+    share = sum(not s for s in drawn) / len(drawn)
+    assert share == pytest.approx(np.exp(model.log_prob([[]]))[0], abs=0.03)
+    length = np.mean([len(s) for s in drawn])
+    substrings = model.change_statistic("substring")
+    expected = sum(substrings.value((s,)) for s in range(3))
+    assert length == pytest.approx(expected, rel=0.1)
+
+
+def test_a_users_basis_and_every_statistic(corpus, test_corpus) -> None:
+    basis = {"prefixes": [[], ["s0"], ["s1"], ["s2"]], "suffixes": [[], ["s0"], ["s1"], ["s2"]]}
+    for statistic in ("marked", "prefix", "substring"):
+        model = Automaton(3, "spectral", basis=basis, statistic=statistic).fit(corpus)
+        assert np.isfinite(model.log_prob(test_corpus)).all()
+    with pytest.raises(InputError, match="alphabet"):
+        Automaton(3, "spectral", basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit(corpus)
+    with pytest.raises(InputError, match="prefixes"):
+        Automaton(3, "spectral", basis={"rows": []}).fit(corpus)
+
+
+def test_held_out_strings_can_be_given(corpus, test_corpus) -> None:
+    model = Automaton(4, "em", preset="fast").fit(corpus, dev=test_corpus)
+    assert (
+        model.log_prob(test_corpus).mean()
+        > Automaton(learner="unigram").fit(corpus).log_prob(test_corpus).mean() - 0.05
+    )
+
+
+def test_a_function_of_finite_rank_is_learned_exactly(truth) -> None:
+    asked = []
+
+    def probability(string: tuple[str, ...]) -> float:
+        asked.append(string)
+        return truth.value([int(symbol[1]) for symbol in string])
+
+    model = Automaton().fit_function(probability, ["s0", "s1", "s2"])
+    assert model.summary_["states"] == 3
+    assert len(asked) == len(set(asked)) == model.summary_["calls"]
+    strings = [[f"s{symbol}" for symbol in x] for x in all_strings(3, 5)]
+    exact = np.array([truth.value(x) for x in all_strings(3, 5)])
+    np.testing.assert_allclose(model.value(strings), exact, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.log_prob(strings)), exact, atol=1e-9)
+
+
+def test_functions_that_are_no_distributions_have_values() -> None:
+    count = Automaton().fit_function(lambda s: float(s.count("a")), ["a", "b"])
+    assert count.summary_["states"] == 2
+    np.testing.assert_allclose(count.value([list("abba"), [], ["a"] * 50]), [2, 0, 50], atol=1e-6)
+    with pytest.raises(RankError, match="diverges"):
+        count.log_prob([["a"]])
+
+
+def test_functions_zero_on_short_strings_need_a_length() -> None:
+    rare = lambda s: 1.0 if s == tuple("ababa") else 0.0  # noqa: E731
+    with pytest.raises(InputError, match="min_length"):
+        Automaton().fit_function(rare, ["a", "b"], min_length=1)
+    model = Automaton().fit_function(rare, ["a", "b"], min_length=2)
+    np.testing.assert_allclose(model.value([list("ababa"), list("aba"), list("ababab")]), [1, 0, 0], atol=1e-9)
+
+
+def test_functions_that_misbehave_are_named() -> None:
+    with pytest.raises(InputError, match="'a a'"):
+        Automaton().fit_function(lambda s: float("nan") if len(s) == 2 else 0.5 ** len(s), ["a"])
+    noise = np.random.default_rng(0)
+    with pytest.raises(RankError, match="max_calls"):
+        Automaton().fit_function(lambda s: noise.normal(), ["a", "b"], max_calls=500)
+    with pytest.raises(InputError, match="alphabet"):
+        Automaton().fit_function(lambda s: 0.0, [])
+
+
+def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
+    model = Automaton(learner="merge+em", preset="fast").fit(corpus)
+    dfa = model.to_dfa(corpus, 4, n_prefixes=300)
+    assert dfa.n_states <= 4
+    assert dfa.counts.sum(axis=1)[0] > 0
+    frequent = sorted({tuple(corpus[i].tolist()) for i in range(len(corpus)) if len(corpus[i]) < 3})
+    for string in frequent:
+        assert len(dfa.walk(string)) == len(string) + 1
+    assert dfa.to_wfa().is_probabilistic()
+    with pytest.raises(InputError, match="at least one"):
+        model.to_dfa(corpus, 0)

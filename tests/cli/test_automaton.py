@@ -1,0 +1,101 @@
+"""Automata from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from spectragram.automata import Automaton
+from spectragram.cli import main
+from spectragram.data.pautomac import write_pautomac, write_pautomac_solution
+from spectragram.synthetic.automata import PNFA
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with strings as text and as PAutomaC files, and a model trained on either."""
+    path = tmp_path_factory.mktemp("automaton")
+    rng = np.random.default_rng(3)
+    truth = PNFA.random(2, 2, rng=rng, conditioning=0.1)
+    sample = truth.sample(400, rng)
+    test = truth.sample(50, rng)
+    lines = [" ".join(sample.decode(i)) for i in range(len(sample))]
+    (path / "strings.txt").write_text("\n".join(lines) + "\n")
+    write_pautomac(sample, path / "x.pautomac.train")
+    write_pautomac(test, path / "x.pautomac.test")
+    write_pautomac_solution([truth.value(s) for s in test], path / "x.solution")
+    for name, data in (("m", "strings.txt"), ("p", "x.pautomac.train")):
+        assert main(["train", "automaton", str(path / data), "--out", str(path / name), "--fast", "-q"]) == 0
+    return path
+
+
+def test_training_says_what_it_did(folder, capsys) -> None:
+    arguments = ["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "s"), "--learner", "spectral"]
+    assert main([*arguments, "--states", "2", "--basis", "sigma", "--jobs", "1"]) == 0
+    said = capsys.readouterr().err
+    assert "wrote" in said and "strings 400" in said
+    assert Automaton.load(folder / "s").n_states == 2
+
+
+def test_predictions_are_one_line_a_string(folder, capsys) -> None:
+    (folder / "in.txt").write_text("s0 s1\n\nunknown\n")
+    outputs = {}
+    for what in ("log-prob", "prob", "prefix", "next"):
+        assert main(["predict", str(folder / "m"), str(folder / "in.txt"), "--what", what]) == 0
+        outputs[what] = capsys.readouterr().out.splitlines()
+        assert len(outputs[what]) == 3
+    model = Automaton.load(folder / "m")
+    expected = model.log_prob([["s0", "s1"], [], ["unknown"]])
+    np.testing.assert_allclose([float(x) for x in outputs["log-prob"]], expected)
+    np.testing.assert_allclose([float(x) for x in outputs["prob"]], np.exp(expected))
+    assert "</s>:" in outputs["next"][1]
+    assert main(["predict", str(folder / "m"), str(folder / "in.txt"), "--what", "all"]) == 2
+
+
+def test_scores_have_the_promised_keys(folder, capsys) -> None:
+    command = ["evaluate", str(folder / "p"), str(folder / "x.pautomac.test"), "--solution", str(folder / "x.solution")]
+    assert main([*command, "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert {"wer", "perplexity_symbol", "perplexity_string", "strings", "pautomac", "pautomac_bound"} <= set(scores)
+    assert scores["pautomac_bound"] <= scores["pautomac"] < scores["pautomac_bound"] * 1.2
+    assert main(["evaluate", str(folder / "m"), str(folder / "strings.txt")]) == 0
+    assert "perplexity_string" in capsys.readouterr().out
+
+
+def test_inspect_and_its_page(folder, capsys) -> None:
+    assert main(["inspect", str(folder / "m"), "--html", str(folder / "page.html"), "--states", "3"]) == 0
+    assert "deterministic approximation" in capsys.readouterr().out
+    page = (folder / "page.html").read_text()
+    assert "<svg" in page and "Parts" in page
+
+
+@pytest.mark.parametrize("format", ["openfst", "symbols", "dot", "pautomac", "json", "svg"])
+def test_exports(folder, format, capsys) -> None:
+    source = str(folder / "strings.txt")
+    assert (
+        main(["train", "automaton", source, "--out", str(folder / "e"), "--learner", "merge+em", "--fast", "-q"]) == 0
+    )
+    assert main(["export", str(folder / "e"), "--format", format]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 1
+    assert main(["export", str(folder / "e"), "--format", format, "--out", str(folder / "file")]) == 0
+    assert (folder / "file").stat().st_size > 10
+
+
+def test_trouble_is_said_in_a_line(folder, capsys) -> None:
+    (folder / "empty.txt").write_text("")
+    (folder / "lies.pautomac.train").write_text("3 2\n1 0\n1 1\n")
+    for arguments, message in (
+        (["train", "automaton", str(folder / "empty.txt"), "--out", str(folder / "no")], "empty"),
+        (["train", "automaton", str(folder / "lies.pautomac.train"), "--out", str(folder / "no")], "promises 3"),
+        (
+            ["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "no"), "--fast", "--best"],
+            "exclude",
+        ),
+        (["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "no"), "--basis", "all"], "--basis"),
+        (["export", str(folder / "m"), "--format", "fst"], "choose one of"),
+    ):
+        assert main(arguments) == 2
+        assert message in capsys.readouterr().err
+    assert not (folder / "no").exists()
