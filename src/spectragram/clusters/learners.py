@@ -28,18 +28,29 @@ __all__ = ["LEARNERS", "SCHEDULES", "Clustering", "Problem", "Schedule"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How to refine: clusters at each stage as multiples of the number wanted, and passes of moving words."""
+    """How to refine: clusters at each stage as multiples of the number wanted, and how often to move words.
+
+    At most ``first_passes``, ``passes`` and ``last_passes`` over all words at the first, the middle and the last
+    stage, fewer when one gains less than ``tolerance`` nats.
+    """
 
     sizes: tuple[float, ...]
+    first_passes: int
     passes: int
     last_passes: int
     tolerance: float
 
+    def passes_at(self, stage: int, n_stages: int) -> int:
+        """Passes at one of the stages."""
+        if stage == n_stages - 1:
+            return self.last_passes
+        return self.first_passes if stage == 0 else self.passes
+
 
 SCHEDULES = {
-    "fast": Schedule((1.25, 1.0), 2, 4, 2e-4),
-    "default": Schedule((2.0, 1.6, 1.3, 1.15, 1.0), 2, 10, 2e-5),
-    "best": Schedule((2.5, 2.0, 1.6, 1.3, 1.15, 1.07, 1.0), 4, 20, 5e-6),
+    "fast": Schedule((1.25, 1.0), 2, 2, 4, 2e-4),
+    "default": Schedule((2.5, 1.8, 1.4, 1.15, 1.0), 3, 2, 10, 2e-5),
+    "best": Schedule((4.0, 2.8, 2.0, 1.6, 1.3, 1.15, 1.07, 1.0), 4, 4, 20, 2e-6),
 }
 
 
@@ -119,19 +130,19 @@ def _refine(problem: Problem, start: Callable[[int], np.ndarray], facts: dict[st
     at a higher mutual information than moving words alone.
     """
     schedule = problem.schedule
-    sizes = sorted({min(int(size * problem.n_open), problem.n_words) for size in schedule.sizes}, reverse=True)
+    wanted = (int(size * problem.n_clusters) - problem.n_closed for size in schedule.sizes)
+    sizes = sorted({min(n_open, problem.n_words) for n_open in wanted}, reverse=True)
     labels = problem.complete(start(sizes[0]), sizes[0])
     n_passes = 0
-    for before, n_open in zip([sizes[0], *sizes], sizes, strict=False):
-        if n_open < before:
-            labels = _merge(problem, labels, before, n_open)
-        last = n_open == sizes[-1]
+    for stage, n_open in enumerate(sizes):
+        if stage > 0:
+            labels = _merge(problem, labels, sizes[stage - 1], n_open)
         labels, gains = exchange(
             problem.bigrams,
             labels,
             n_classes=n_open + problem.n_closed,
             n_movable=problem.n_words,
-            max_passes=schedule.last_passes if last else schedule.passes,
+            max_passes=schedule.passes_at(stage, len(sizes)),
             tolerance=schedule.tolerance,
             n_jobs=problem.n_jobs,
         )
