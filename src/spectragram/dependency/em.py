@@ -6,7 +6,9 @@
         head          p_h     ~  c_h + K p_u                         each normalised over all ways to leave a state
 
 K is in events per state. Heads seen a few times behave as their coarse class does; a head never seen is its class.
-EM starts with one state for the beginning of a sequence and one for each cluster of tags that are followed alike.
+The spectral start has one state for the beginning of a sequence and one for each cluster of tags that are followed
+alike: rows of the matrix of neighbouring siblings, scaled as a Hankel block and projected to its leading singular
+vectors. The other start is random.
 """
 
 from __future__ import annotations
@@ -17,35 +19,39 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
+from spectragram.automata.em import forward
+from spectragram.automata.wfa import WFA
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar, root_distribution
 from spectragram.engine import map_threads
-from spectragram.inference.chain import expected_counts, forward_states
+from spectragram.inference.chain import expected_counts
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 
-__all__ = ["learn_em"]
+__all__ = ["Counts", "learn_em", "maximize"]
 
 SHRINKAGE = 10.0
+KAPPA = 5.0
+"""Added to counts before scaling, as for Hankel blocks."""
 NOISE = 0.3
 """Share of random weights in the start: without it states that begin alike would stay alike."""
 
 
 @dataclass(frozen=True)
-class _Counts:
+class Counts:
     """Expected counts or, normalised, weights: starts (..., m), moves (..., k, m, m), stops (..., m)."""
 
     starts: np.ndarray
     moves: np.ndarray
     stops: np.ndarray
 
-    def plus(self, factor: float, other: _Counts) -> _Counts:
-        return _Counts(
+    def plus(self, factor: float, other: Counts) -> Counts:
+        return Counts(
             self.starts + factor * other.starts, self.moves + factor * other.moves, self.stops + factor * other.stops
         )
 
-    def normalised(self) -> _Counts:
+    def normalised(self) -> Counts:
         leaving = self.moves.sum(axis=(-3, -1)) + self.stops
-        return _Counts(
+        return Counts(
             self.starts / self.starts.sum(axis=-1, keepdims=True),
             self.moves / leaving[..., None, :, None],
             self.stops / leaving,
@@ -59,6 +65,7 @@ def learn_em(
     n_states: int,
     *,
     max_iter: int,
+    spectral_start: bool = True,
     rng: np.random.Generator,
     n_jobs: int = 1,
     report: Callable[..., None] = lambda **facts: None,
@@ -66,13 +73,11 @@ def learn_em(
     """Head automata of ``n_states`` states; ``tag_counts`` and ``coarse_of`` are (k,)."""
     directions = []
     for direction in range(2):
-        trees = [
-            grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)
-        ]
-        weights = _start(trees, n_states, rng)
+        trees = [grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)]
+        weights = _start(trees, n_states, spectral_start, rng)
         for _ in range(max_iter):
             expected, log_likelihood = _expect(trees, weights, n_jobs)
-            weights = _maximize(expected, coarse_of)
+            weights = maximize(expected, coarse_of)
             report(likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
         directions.append(weights)
     return Grammar(
@@ -83,23 +88,24 @@ def learn_em(
     )
 
 
-def _start(trees: list[PrefixTree], n_states: int, rng: np.random.Generator) -> _Counts:
-    """The same automaton for every head: the state after a modifier is the cluster of its tag."""
+def _start(trees: list[PrefixTree], n_states: int, spectral: bool, rng: np.random.Generator) -> Counts:
+    """The same automaton for every head; with a spectral start the state after a modifier is the cluster of its tag."""
     k, m = len(trees), n_states
-    cluster_of = _cluster_tags(_sibling_counts(trees), m - 1, rng) + 1 if m > 1 else np.zeros(k, np.int64)
     frequencies = np.bincount(
         np.concatenate([tree.symbol[1:] for tree in trees]),
         np.concatenate([tree.through[1:] for tree in trees]),
         minlength=k,
     )
     frequencies = (frequencies + 0.1) / (frequencies + 0.1).sum()
-    moves = NOISE / m * rng.random((k, m, m))
-    moves[np.arange(k), :, cluster_of] += 1.0
+    moves = NOISE / m * rng.random((k, m, m)) if spectral else rng.gamma(1.0, size=(k, m, m))
+    starts = rng.dirichlet(np.full(m, 2.0))
+    if spectral:
+        cluster_of = _cluster_tags(_sibling_counts(trees), m - 1, rng) + 1 if m > 1 else np.zeros(k, np.int64)
+        moves[np.arange(k), :, cluster_of] += 1.0
+        starts = np.where(np.arange(m) == 0, 1.0, 1e-3)
     moves *= frequencies[:, None, None]
-    starts = np.full(m, 1e-3)
-    starts[0] = 1.0
-    one = _Counts(starts, moves, np.full(m, 0.8)).normalised()
-    return _Counts(*(np.repeat(array[None], k, axis=0) for array in (one.starts, one.moves, one.stops)))
+    one = Counts(starts, moves, np.full(m, 0.8)).normalised()
+    return Counts(*(np.repeat(array[None], k, axis=0) for array in (one.starts, one.moves, one.stops)))
 
 
 def _sibling_counts(trees: list[PrefixTree]) -> np.ndarray:
@@ -114,31 +120,30 @@ def _sibling_counts(trees: list[PrefixTree]) -> np.ndarray:
 
 
 def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Clusters of tags with similar distributions of what follows them, (k,); distances are Hellinger's."""
+    """Clusters of tags by their predicted futures, (k,)."""
     from sklearn.cluster import KMeans
 
     seen = counts.sum(axis=1)
-    overall = (counts.sum(axis=0) + 0.1) / (counts + 0.1 / len(counts)).sum()
-    vectors = np.sqrt((counts + 2.5 * overall) / (seen + 2.5)[:, None])
-    n_clusters = min(n_clusters, len(np.unique(vectors, axis=0)))
+    rows, columns = 1.0 / np.sqrt(seen + KAPPA), 1.0 / np.sqrt(counts.sum(axis=0) + KAPPA)
+    U, sigma, _ = np.linalg.svd(rows[:, None] * counts * columns, full_matrices=False)
+    r = min(n_clusters, len(sigma))
+    # D_u^-1 U Sigma: each tag's distribution of what follows, in the leading singular directions.
+    vectors = rows[:, None] * U[:, :r] * sigma[:r]
+    n_clusters = min(n_clusters, len(np.unique(vectors.round(9), axis=0)))
     if n_clusters < 2:
         return np.zeros(len(counts), np.int64)
     means = KMeans(n_clusters, n_init=5, random_state=int(rng.integers(2**31)))
     return means.fit(vectors, sample_weight=np.sqrt(seen + 0.1)).labels_.astype(np.int64)
 
 
-def _expect(trees: list[PrefixTree], weights: _Counts, n_jobs: int) -> tuple[_Counts, float]:
+def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Counts, float]:
     """Expected counts of every head's automaton on its own sequences, and their log-likelihood."""
-    ones = np.ones(weights.starts.shape[1])
 
     def one_head(head: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         tree, initial = trees[head], weights.starts[head]
         if not tree.ends.any():
             return np.zeros_like(initial), np.zeros_like(weights.moves[head]), np.zeros_like(initial), 0.0
-        states, scales = forward_states(
-            tree.parent, tree.symbol, tree.groups, initial, weights.moves[head], ones,
-            initial[None], np.zeros(len(tree), np.int64), 0.0,
-        )  # fmt: skip
+        states, scales = forward(tree, WFA(initial, weights.moves[head], weights.stops[head]))
         transposed = np.ascontiguousarray(weights.moves[head].transpose(0, 2, 1))
         moves, stops, starts, ending = expected_counts(
             tree.parent, tree.symbol, tree.groups, tree.ends, states, scales, transposed, weights.stops[head]
@@ -148,24 +153,22 @@ def _expect(trees: list[PrefixTree], weights: _Counts, n_jobs: int) -> tuple[_Co
 
     with threadpool_limits(1, user_api="blas"):
         starts, moves, stops, values = zip(*map_threads(one_head, range(len(trees)), n_jobs), strict=True)
-    return _Counts(np.stack(starts), np.stack(moves), np.stack(stops)), float(sum(values))
+    return Counts(np.stack(starts), np.stack(moves), np.stack(stops)), float(sum(values))
 
 
-def _maximize(expected: _Counts, coarse_of: np.ndarray) -> _Counts:
+def maximize(expected: Counts, coarse_of: np.ndarray) -> Counts:
     """The M-step above, from the top of the hierarchy down."""
     k, m = expected.stops.shape
-    top = _Counts(expected.starts.sum(axis=0), expected.moves.sum(axis=0), expected.stops.sum(axis=0))
+    top = Counts(expected.starts.sum(axis=0), expected.moves.sum(axis=0), expected.stops.sum(axis=0))
     # p(sigma, j): whatever the state was before. A little of every symbol, so that none is impossible.
     anything = (top.moves.sum(axis=1) + 0.1 / m) / (top.moves.sum() + top.stops.sum() + 0.1 * k)
-    prior = _Counts(
+    prior = Counts(
         np.full(m, 1e-3), np.repeat(anything[:, None], m, axis=1), np.full(m, max(1.0 - anything.sum(), 1e-3))
     )
     top = top.plus(2.0, prior).normalised()
     members = np.zeros((coarse_of.max() + 1, k))
     members[coarse_of, np.arange(k)] = 1.0
-    coarse = _Counts(
-        members @ expected.starts, np.tensordot(members, expected.moves, 1), members @ expected.stops
-    )
+    coarse = Counts(members @ expected.starts, np.tensordot(members, expected.moves, 1), members @ expected.stops)
     coarse = coarse.plus(SHRINKAGE, top).normalised()
-    above = _Counts(coarse.starts[coarse_of], coarse.moves[coarse_of], coarse.stops[coarse_of])
+    above = Counts(coarse.starts[coarse_of], coarse.moves[coarse_of], coarse.stops[coarse_of])
     return expected.plus(SHRINKAGE, above).normalised()

@@ -1,9 +1,9 @@
 """Sentences of CoNLL-U as arrays: which symbol the automata see, what else the factors know about a word.
 
-    column    what                                                          unknown
-    tag       XPOS, or UPOS where the file has no XPOS: the symbols         0, or the tag its UPOS usually has
-    coarse    UPOS, or the tag again                                        that of the tag
-    word      lower-cased form, if seen twice in training                   0
+column    what                                                          unknown
+tag       XPOS, or UPOS where the file has no XPOS: the symbols         0, or the tag its UPOS usually has
+coarse    UPOS, or the tag again                                        that of the tag
+word      lower-cased form, if seen twice in training                   0
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def columns(self, sentence: int) -> np.ndarray:
+        """Tags, coarse tags and words of one sentence, (3, n)."""
+        first, stop = self.offsets[sentence : sentence + 2]
+        return np.stack([self.tags[first:stop], self.coarse[first:stop], self.words[first:stop]])
+
 
 @dataclass(frozen=True)
 class Alphabet:
@@ -66,7 +71,9 @@ class Alphabet:
                     remedy="give tagged sentences, or --tagger MODEL to tag them first",
                 )
         elif not _is_filled(sentences, column):
-            raise InputError(f"column {column.upper()} is empty", path=sentences[0].path, remedy="choose another column")
+            raise InputError(
+                f"column {column.upper()} is empty", path=sentences[0].path, remedy="choose another column"
+            )
         fine = Counter(tag for sentence in sentences for tag in sentence.column(column))
         coarse_column = "upos" if _is_filled(sentences, "upos") else column
         pairs = Counter(

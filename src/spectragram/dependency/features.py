@@ -10,7 +10,7 @@ from numba import njit
 from spectragram.dependency.encoding import Encoded
 from spectragram.inference.headed import LEFT, RIGHT
 
-__all__ = ["ModifierSequences", "far_ends", "modifier_sequences"]
+__all__ = ["ModifierSequences", "gold_pairs", "modifier_sequences"]
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,23 @@ def modifier_sequences(encoded: Encoded, heads: np.ndarray, n_symbols: int) -> M
 
 
 @njit(cache=True, nogil=True)
-def far_ends(heads):  # type: ignore[no-untyped-def]
-    """Distance from each word of one sentence to the first and the last word below it, (n,) -> (2, n)."""
+def gold_pairs(heads):  # type: ignore[no-untyped-def]
+    """1 at the arcs of a tree and at the ends of its halves; heads (n,) as in CoNLL-U -> (2, n, n), (2, n, n).
+
+    Indexed by direction, word and distance, as in :mod:`spectragram.inference.headed`.
+    """
     n = len(heads)
+    arcs, stops = np.zeros((2, n, n)), np.zeros((2, n, n))
     ends = np.zeros((2, n), np.int64)
     for word in range(n):
-        above = word
-        while heads[above] > 0:
-            above = heads[above] - 1
+        above = heads[word] - 1
+        if above >= 0:
+            arcs[int(word > above), above, abs(word - above)] = 1.0
+        while above >= 0:
             side = int(word > above)
             ends[side, above] = max(ends[side, above], abs(word - above))
-    return ends
+            above = heads[above] - 1
+    for d in range(2):
+        for word in range(n):
+            stops[d, word, ends[d, word]] = 1.0
+    return arcs, stops

@@ -1,10 +1,10 @@
 """A split head-automata grammar as arrays: what every learner returns and the chart consumes.
 
-    paper                   here         shape
-    P(x | *, RIGHT)         root         (k,)               the one word that heads a sentence
-    alpha_1^{h,d}           initial      (2, k, m)          [direction, head, state]
-    A_sigma^{h,d}           operators    (2, k, k, m, m)    [direction, head, modifier, state, state]
-    alpha_inf^{h,d}         final        (2, k, m)
+paper                   here         shape
+P(x | *, RIGHT)         root         (k,)               the one word that heads a sentence
+alpha_1^{h,d}           initial      (2, k, m)          [direction, head, state]
+A_sigma^{h,d}           operators    (2, k, k, m, m)    [direction, head, modifier, state, state]
+alpha_inf^{h,d}         final        (2, k, m)
 """
 
 from __future__ import annotations

@@ -13,15 +13,45 @@ occurs this costs nothing that can be measured.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-__all__ = ["context_keys", "pair_scores", "step_pairs"]
+__all__ = ["Pairs", "Weights", "context_keys", "find_place", "pair_scores", "step_pairs", "step_weight"]
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 STIR = np.uint64(0xC2B2AE3D27D4EB4F)
-SMALLEST_STEP = 1e-4
+SMALLEST_STEP = 1e-3
 """Gradients below this are not worth the memory traffic."""
+
+
+class Pairs(NamedTuple):
+    """The pairs of one sentence as a family of templates sees them.
+
+    here, there (2, n, t) uint64: keys of the word itself and of the other one, from :func:`context_keys`;
+    grades (n,) int64: the grade of each distance; graded (t,) bool: whether a template looks at it;
+    kinds (n,) int64: what words are as words between; first: the smallest distance of a pair, 0 or 1.
+    """
+
+    here: np.ndarray
+    there: np.ndarray
+    grades: np.ndarray
+    graded: np.ndarray
+    kinds: np.ndarray
+    first: int
+
+
+class Weights(NamedTuple):
+    """Weights in training, all (2^b,) float32.
+
+    table: the weights; squares: sums of squared gradients; summed: steps times the time they were made at, so that
+    table - summed / now is the average over time.
+    """
+
+    table: np.ndarray
+    squares: np.ndarray
+    summed: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -51,35 +81,34 @@ def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(key, shift):  # type: ignore[no-untyped-def]
+def find_place(key, shift):  # type: ignore[no-untyped-def]
+    """Where the feature with this key lies in a table of 2^(64 - shift) weights."""
     key = (key ^ (key >> np.uint64(32))) * MIX
     return np.int64(key >> shift)
 
 
 @njit(cache=True, nogil=True)
-def _find_places(here, there, grade, graded, between, n_between, shift, places):  # type: ignore[no-untyped-def]
+def _find_places(pairs, d, i, j, s, between, n_between, shift, places):  # type: ignore[no-untyped-def]
     """Write the places of a pair's features; returns how many there are. The last template is that of words between."""
+    here, there = pairs.here[d, i], pairs.there[d, j]
+    grade = np.uint64(pairs.grades[s] + 1) * STIR
     last = len(here) - 1
     for t in range(last):
         key = here[t] + there[t]
-        if graded[t]:
-            key += np.uint64(grade + 1) * STIR
-        places[t] = _place(key, shift)
+        if pairs.graded[t]:
+            key += grade
+        places[t] = find_place(key, shift)
     key = here[last] + there[last]
     for b in range(n_between):
-        places[last + b] = _place(key + np.uint64(between[b] + 1) * STIR, shift)
+        places[last + b] = find_place(key + np.uint64(between[b] + 1) * STIR, shift)
     return last + n_between
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(here, there, grades, graded, kinds, n_kinds, first, table):  # type: ignore[no-untyped-def]
-    """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance.
-
-    here, there (2, n, t) from :func:`context_keys`; grades (n,) int64, the grade of each distance; graded (t,) bool;
-    kinds (n,) int64 below n_kinds, what words are as words between; first: the smallest distance of a pair (0 or 1);
-    table (2^b,) float32.
-    """
-    _, n, n_templates = here.shape
+def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
+    """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
+    _, n, n_templates = pairs.here.shape
+    n_kinds = pairs.kinds.max() + 1
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
     scores = np.zeros((2, n, n))
     places = np.empty(n_templates + n_kinds, np.int64)
@@ -91,32 +120,25 @@ def pair_scores(here, there, grades, graded, kinds, n_kinds, first, table):  # t
             n_between = 0
             for s in range(n - i if d == 1 else i + 1):
                 j = i + away * s
-                if s >= first:
-                    found = _find_places(
-                        here[d, i], there[d, j], grades[s], graded, between, n_between, shift, places
-                    )
+                if s >= pairs.first:
+                    found = _find_places(pairs, d, i, j, s, between, n_between, shift, places)
                     total = 0.0
                     for f in range(found):
                         total += table[places[f]]
                     scores[d, i, s] = total
-                if s > 0 and not seen[kinds[j]]:
-                    seen[kinds[j]] = True
-                    between[n_between] = kinds[j]
+                if s > 0 and not seen[pairs.kinds[j]]:
+                    seen[pairs.kinds[j]] = True
+                    between[n_between] = pairs.kinds[j]
                     n_between += 1
     return scores
 
 
 @njit(cache=True, nogil=True)
-def step_pairs(  # type: ignore[no-untyped-def]
-    here, there, grades, graded, kinds, n_kinds, first, gradient, table, squares, summed, rate, time
-):
-    """Climb along ``gradient`` (2, n, n) of the pairs of a sentence by AdaGrad, in place.
-
-    squares (2^b,): sum of squared gradients of each place; summed (2^b,): steps weighted by the time they were made at,
-    so that table - summed / end is the average over time.
-    """
-    _, n, n_templates = here.shape
-    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
+    """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
+    _, n, n_templates = pairs.here.shape
+    n_kinds = pairs.kinds.max() + 1
+    shift = np.uint64(64 - int(np.log2(len(weights.table)) + 0.5))
     places = np.empty(n_templates + n_kinds, np.int64)
     between = np.empty(n_kinds, np.int64)
     for d in range(2):
@@ -127,17 +149,20 @@ def step_pairs(  # type: ignore[no-untyped-def]
             for s in range(n - i if d == 1 else i + 1):
                 j = i + away * s
                 g = gradient[d, i, s]
-                if s >= first and abs(g) > SMALLEST_STEP:
-                    found = _find_places(
-                        here[d, i], there[d, j], grades[s], graded, between, n_between, shift, places
-                    )
+                if s >= pairs.first and abs(g) > SMALLEST_STEP:
+                    found = _find_places(pairs, d, i, j, s, between, n_between, shift, places)
                     for f in range(found):
-                        place = places[f]
-                        squares[place] += g * g
-                        step = rate * g / np.sqrt(squares[place])
-                        table[place] += step
-                        summed[place] += step * time
-                if s > 0 and not seen[kinds[j]]:
-                    seen[kinds[j]] = True
-                    between[n_between] = kinds[j]
+                        step_weight(weights, places[f], g, rate, now)
+                if s > 0 and not seen[pairs.kinds[j]]:
+                    seen[pairs.kinds[j]] = True
+                    between[n_between] = pairs.kinds[j]
                     n_between += 1
+
+
+@njit(cache=True, nogil=True)
+def step_weight(weights, place, g, rate, now):  # type: ignore[no-untyped-def]
+    """One step of AdaGrad on one weight, along its gradient g."""
+    weights.squares[place] += g * g
+    step = rate * g / np.sqrt(weights.squares[place])
+    weights.table[place] += step
+    weights.summed[place] += step * now

@@ -1,0 +1,85 @@
+"""Relations (DEPREL) of the words of a finished tree: a log-linear choice for each arc.
+
+    P(label | i, j, x) ~ exp sum_t w[feature_t(i, j), label]       over the labels that words tagged as j is had in training
+
+Features are those of the arcs (:mod:`spectragram.dependency.factors`). The root word gets the label that root words have.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectragram.data.conllu import Sentence
+from spectragram.dependency.encoding import Encoded
+from spectragram.dependency.factors import RATE, Templates, averaged, start_weights
+from spectragram.inference.arc_labels import label_scores, step_labels
+
+__all__ = ["Labels", "learn_labels"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Names of labels, that of root words, which may occur with each tag (k, l) bool, and weights (2^b,) float32."""
+
+    names: tuple[str, ...]
+    root: str
+    candidates: np.ndarray
+    templates: Templates
+    weights: np.ndarray
+
+    def predict(self, columns: np.ndarray, heads: np.ndarray) -> list[str]:
+        """The label of every word of a sentence with columns (3, n) and heads (n,)."""
+        scores = label_scores(self.templates.pairs(columns), heads, self.candidates[columns[0]], self.weights)
+        best = scores.argmax(axis=1)
+        return [self.names[label] if head else self.root for label, head in zip(best, heads, strict=True)]
+
+
+def learn_labels(
+    sentences: Sequence[Sentence],
+    encoded: Encoded,
+    heads: np.ndarray,
+    templates: Templates,
+    *,
+    n_symbols: int,
+    n_epochs: int,
+    bits: int,
+    rng: np.random.Generator,
+    report: Callable[..., None] = lambda **facts: None,
+) -> Labels:
+    """Learn from the DEPREL column of the sentences; heads (n_tokens,) as in CoNLL-U."""
+    given = [label for sentence in sentences for label in sentence.deprels]
+    root = Counter(label for label, head in zip(given, heads, strict=True) if head == 0).most_common(1)[0][0]
+    names = tuple(sorted({label for label, head in zip(given, heads, strict=True) if head})) or (root,)
+    number = {name: i for i, name in enumerate(names)}
+    gold = np.array([number.get(label, 0) for label in given])
+    candidates = np.zeros((n_symbols, len(names)), np.bool_)
+    inside = heads > 0
+    candidates[encoded.tags[inside], gold[inside]] = True
+    candidates[~candidates.any(axis=1)] = True
+    labels = Labels(names, root, candidates, templates, np.zeros(1 << bits, np.float32))
+    if len(names) == 1:
+        return labels
+    weights = start_weights(labels.weights)
+    now = 0
+    for _ in range(n_epochs):
+        for sentence in rng.permutation(len(encoded)):
+            now += 1
+            span = slice(*encoded.offsets[sentence : sentence + 2])
+            columns, mine = encoded.columns(sentence), heads[span]
+            pairs = templates.pairs(columns)
+            gradient = -_softmax(label_scores(pairs, mine, candidates[columns[0]], weights.table))
+            gradient[np.arange(len(mine)), gold[span]] += 1.0
+            step_labels(pairs, mine, gradient, weights, RATE, now)
+        report()
+    return Labels(names, root, candidates, templates, averaged(weights, now))
+
+
+def _softmax(scores: np.ndarray) -> np.ndarray:
+    """Probabilities of rows of scores; rows of -inf only (root words, which take no step) become uniform."""
+    finite = np.where(np.isfinite(scores).any(axis=1, keepdims=True), scores, 0.0)
+    shares = np.exp(finite - finite.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)

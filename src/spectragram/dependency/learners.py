@@ -1,0 +1,57 @@
+"""The learners of head automata by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from spectragram.dependency.deterministic import learn_deterministic
+from spectragram.dependency.em import learn_em
+from spectragram.dependency.features import ModifierSequences
+from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.spectral import learn_spectral
+
+__all__ = ["LEARNERS", "Training", "learn_grammar"]
+
+LEARNERS = ("spectral+em", "em", "spectral", "det+f", "det")
+
+
+@dataclass(frozen=True)
+class Training:
+    """What learners read: sequences, how often each tag occurs and the number of its coarse tag, both (k,)."""
+
+    sequences: ModifierSequences
+    tag_counts: np.ndarray
+    coarse_of: np.ndarray
+
+
+def learn_grammar(
+    learner: str,
+    training: Training,
+    n_states: int,
+    *,
+    max_iter: int,
+    basis: str | float,
+    min_mass: float,
+    rng: np.random.Generator,
+    n_jobs: int,
+    report: Callable[..., None],
+) -> Grammar:
+    """Head automata by one of :data:`LEARNERS`."""
+    everything = training.sequences, training.tag_counts, training.coarse_of
+    if learner in ("det", "det+f"):
+        return learn_deterministic(*everything, first=learner == "det+f")
+    if learner == "spectral":
+        deterministic = learn_deterministic(*everything, first=False)
+        return learn_spectral(training.sequences, deterministic, n_states, basis=basis, min_mass=min_mass)
+    return learn_em(
+        *everything,
+        n_states,
+        max_iter=max_iter,
+        spectral_start=learner == "spectral+em",
+        rng=rng,
+        n_jobs=n_jobs,
+        report=report,
+    )
