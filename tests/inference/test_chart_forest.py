@@ -66,14 +66,14 @@ def test_values_and_posteriors_equal_those_of_all_derivations(rng, n, signed, n_
 
 def test_the_coarse_pass_keeps_what_reaches_the_threshold_and_little_else(rng):
     grammar = tiny_grammar(rng, signed=False, n_states=(1, 1, 1, 1))
-    weights = grammar.weights._replace(by_left=rng.random(len(grammar.rules.binary)) ** 4)
+    weights = grammar.weights._replace(by_children=rng.random(len(grammar.rules.binary)) ** 4)
     lexical = grammar.coarse_lexical(5)
     full = coarse_forest(grammar.rules, weights, lexical, 0.0)
     thin = coarse_forest(grammar.rules, weights, lexical, 0.05)
     assert full is not None and thin is not None
     operators = grammar.operators._replace(
-        binary=weights.by_left[np.argsort(grammar.rules.by_left[:, 2])],
-        binary_up=weights.by_left[np.argsort(grammar.rules.by_left[:, 2])],
+        binary=weights.by_children[np.argsort(grammar.rules.by_children[:, 1])],
+        binary_up=weights.by_children[np.argsort(grammar.rules.by_children[:, 1])],
         unary=weights.by_child[np.argsort(grammar.rules.by_child[:, 1])],
         kept=weights.kept,
         root=weights.root,

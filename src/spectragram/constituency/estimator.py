@@ -150,10 +150,12 @@ class ConstituencyParser(Estimator):
         if self.learner == "pcfg":
             # All models would be the same but for the binarisation.
             chosen["n_models"] = min(chosen["n_models"], len(self.binarisations))
+        # EM gains from a noised start even in a single model; moments that are used as they are do not.
+        noise = self.noise if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
         return Recipe(
             self.learner,
             binarisations=tuple(self.binarisations),
-            noise=self.noise,
+            noise=noise,
             random_state=self.random_state,
             **chosen,
         )

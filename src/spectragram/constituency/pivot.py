@@ -15,7 +15,7 @@ combinations of single features; with one template each they are the same, and t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from scipy.sparse import csr_array
 
 from spectragram.constituency.em import model_from_counts
 from spectragram.constituency.features import FeatureColumns
@@ -24,12 +24,13 @@ from spectragram.constituency.projection import Projection
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.inference.chart_forest import layout
 from spectragram.inference.fixed_tree import Counts
-from spectragram.spectral.anchors import find_anchors
+from spectragram.spectral.anchors import find_anchors, pivot_decompose_both
+from spectragram.spectral.mixtures import mixture_weights
 from spectragram.spectral.simplex import simplex_least_squares
 
-__all__ = ["learn_pivot", "node_evidence"]
+__all__ = ["learn_pivot", "recover_parameters"]
 
-RULE_ITERATIONS = 15
+RULE_ITERATIONS, RULE_TOLERANCE = 15, 1e-4
 """EM on the concave likelihood of a rule's states; it starts from the labels' priors and converges fast."""
 ALIGN_ITERATIONS = 50
 PIVOT_COUNT = 20
@@ -41,6 +42,13 @@ def learn_pivot(
 ) -> Model:
     """Recover t, pi and q; every rule keeps its own relative frequency."""
     treebank = trees.treebank
+    n_states = np.array(
+        [
+            _supported(columns, projection, int(m))
+            for projection, m in zip(projections, n_states, strict=True)
+        ],
+        np.int32,
+    )
     largest = int(n_states.max())
     inside = np.ones((treebank.n_nodes, largest))
     outside = np.ones((treebank.n_nodes, largest))
@@ -52,6 +60,19 @@ def learn_pivot(
         )
     counts = _expected(trees, n_states, inside, outside, prior)
     return model_from_counts(trees, n_states, counts)
+
+
+def _supported(columns: FeatureColumns, projection: Projection, n_states: int) -> int:
+    """At most ``n_states``, and no more than either side has frequent features or dimensions to tell apart."""
+    sides = (columns.inside[projection.nodes], columns.outside[projection.nodes])
+    frequent = min(int((_feature_counts(side) >= PIVOT_COUNT).sum()) for side in sides)
+    return max(1, min(n_states, frequent, len(projection.sigma) + 1))
+
+
+def _feature_counts(features: np.ndarray) -> np.ndarray:
+    """How often each feature of each template occurs."""
+    applies = features[0] >= 0
+    return np.concatenate([np.unique(column, return_counts=True)[1] for column in features[:, applies].T])
 
 
 def node_evidence(
@@ -84,8 +105,7 @@ def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.n
         places.append(place)
     points = np.vstack([mean for mean, _ in means])
     counts = np.concatenate([count for _, count in means])
-    frequent = np.flatnonzero(counts >= min(PIVOT_COUNT, np.sort(counts)[-min(n_states, len(counts))]))
-    anchors = find_anchors(points, n_states, frequent)
+    anchors = find_anchors(points, n_states, np.flatnonzero(counts >= PIVOT_COUNT))
     weights = simplex_least_squares(points, points[anchors])
     log_q = np.zeros((len(features), n_states))
     start = 0
@@ -112,23 +132,9 @@ def _expected(
 ) -> Counts:
     """Counts of rules and states: each rule's t by EM, q and pi from the evidence of words and roots."""
     treebank, nodes = trees.treebank, trees.nodes
-    state_start, binary_start, unary_start = starts = layout(trees.rules, n_states)
-    symbol_prior = np.zeros(int(state_start[-1]))
-    for a, m in enumerate(n_states):
-        symbol_prior[state_start[a] : state_start[a + 1]] = prior[a, :m]
-    binary = np.zeros(int(binary_start[-1]))
-    unary = np.zeros(int(unary_start[-1]))
-    for kind, rules, start, out in (
-        (BINARY, trees.rules.binary, binary_start, binary),
-        (UNARY, trees.rules.unary, unary_start, unary),
-    ):
-        of_kind = np.flatnonzero(treebank.kind == kind)
-        order = of_kind[np.argsort(treebank.rule[of_kind], kind="stable")]
-        bounds = np.searchsorted(treebank.rule[order], np.arange(len(rules) + 1))
-        _rule_states(
-            rules, n_states, starts[0], start, order, bounds, treebank.left, treebank.right, inside, outside,
-            symbol_prior, RULE_ITERATIONS, out,
-        )  # fmt: skip
+    state_start, binary_start, _ = layout(trees.rules, n_states)
+    binary = _rule_states(trees, BINARY, n_states, inside, outside, prior)
+    unary = _rule_states(trees, UNARY, n_states, inside, outside, prior)
     largest = inside.shape[1]
     posterior = inside * outside * prior[treebank.symbol]
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
@@ -150,44 +156,77 @@ def _expected(
     return Counts(binary, unary, lexical, bottom, kept, by_symbol(treebank.roots), np.zeros(0))
 
 
-@njit(cache=True, nogil=True)
-def _rule_states(rules, n_states, state_start, start, order, bounds, left, right, inside, outside, prior, n_iterations, out):  # type: ignore[no-untyped-def]
-    """Figure 1, step 2, for every rule: c(rule) t(h1, h2, h3 | rule) into ``out``, laid out like the operators."""
-    for r in range(len(rules)):
-        a, b = rules[r, 0], rules[r, 1]
-        m, n_left, n_right = n_states[a], n_states[b], 1
-        if rules.shape[1] == 3:
-            n_right = n_states[rules[r, 2]]
-        size = m * n_left * n_right
-        t = np.empty(size)
-        for x in range(m):
-            for y in range(n_left):
-                for z in range(n_right):
-                    value = prior[state_start[a] + x] * prior[state_start[b] + y]
-                    if rules.shape[1] == 3:
-                        value *= prior[state_start[rules[r, 2]] + z]
-                    t[(x * n_left + y) * n_right + z] = value
-        n_nodes = bounds[r + 1] - bounds[r]
-        for _ in range(n_iterations):
-            counts = np.zeros(size)
-            for place in range(bounds[r], bounds[r + 1]):
-                n = order[place]
-                total = 0.0
-                for x in range(m):
-                    for y in range(n_left):
-                        upper = outside[n, x] * inside[left[n], y]
-                        for z in range(n_right):
-                            weight = upper if rules.shape[1] == 2 else upper * inside[right[n], z]
-                            total += t[(x * n_left + y) * n_right + z] * weight
-                if total <= 0.0:
-                    continue
-                for x in range(m):
-                    for y in range(n_left):
-                        upper = outside[n, x] * inside[left[n], y] / total
-                        for z in range(n_right):
-                            weight = upper if rules.shape[1] == 2 else upper * inside[right[n], z]
-                            counts[(x * n_left + y) * n_right + z] += weight
-            for entry in range(size):
-                t[entry] *= counts[entry] / n_nodes
-        for entry in range(size):
-            out[start[r] + entry] = n_nodes * t[entry]
+def _rule_states(
+    trees: TrainingTrees, kind: int, n_states: np.ndarray, inside: np.ndarray, outside: np.ndarray, prior: np.ndarray
+) -> np.ndarray:
+    """Figure 1, step 2, for every rule of a kind: c(rule) t(h1, h2, h3 | rule), laid out like the operators."""
+    treebank = trees.treebank
+    rules = trees.rules.binary if kind == BINARY else trees.rules.unary
+    nodes = np.flatnonzero(treebank.kind == kind)
+    nodes = nodes[np.argsort(treebank.rule[nodes], kind="stable")]
+    bounds = np.searchsorted(treebank.rule[nodes], np.arange(len(rules) + 1))
+    tensors = []
+    for r, symbols in enumerate(rules):
+        at = nodes[bounds[r] : bounds[r + 1]]
+        vectors = [outside[at], inside[treebank.left[at]]] + ([inside[treebank.right[at]]] if kind == BINARY else [])
+        views = [vector[:, :m] for vector, m in zip(vectors, n_states[symbols], strict=True)]
+        start = np.ones(())
+        for a in symbols:
+            start = np.multiply.outer(start, np.maximum(prior[a, : n_states[a]], 1e-6))
+        found = mixture_weights(*views, start=start, max_iter=RULE_ITERATIONS, tolerance=RULE_TOLERANCE)
+        tensors.append(len(at) * found.weights.ravel())
+    return np.concatenate(tensors) if tensors else np.zeros(0)
+
+
+def recover_parameters(
+    rules: np.ndarray,
+    inside_outside: np.ndarray,
+    binary: np.ndarray,
+    lexical: np.ndarray,
+    label_share: np.ndarray,
+    n_states: int,
+    *,
+    max_iter: int = 5000,
+    tolerance: float = 1e-10,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Figures 1 and 2 and section 6.1 for moments that are given, one feature function a side.
+
+    Parameters
+    ----------
+    rules : int array, shape (n_rules, 3)
+        ``a, b, c`` of a -> b c.
+    inside_outside : array, shape (n_labels, d, d')
+        p(f, g | a); the last outside feature is that of the root of a tree.
+    binary : array, shape (n_rules, d, d', d)
+        p(rule, f right, g, f left | a).
+    lexical : int array, shape (n_labels, n_words)
+        The inside feature of word x under label a, -1 where a is no tag.
+    label_share : array, shape (n_labels,)
+        p(a) over all nodes.
+    n_states : int
+
+    Returns
+    -------
+    t : array, shape (n_rules, m, m, m), the probabilities of a rule and its states left, right given those of the parent
+    q : array, shape (n_labels, n_words, m), p(word | a, h)
+    pi : array, shape (n_labels, m)
+    """
+    parts = [pivot_decompose_both(csr_array(Q), n_states) for Q in inside_outside]
+    r = np.stack([part.left for part in parts])
+    s = np.stack([part.right for part in parts])
+    prior = np.stack([part.prior for part in parts])
+    joint = np.zeros((len(rules), n_states, n_states, n_states))
+    for number, (a, b, c) in enumerate(rules):
+        # Step 2: the concave likelihood of p(f right, g, f left | rule) in t(h1, h2, h3 | rule)
+        right, outside, left = seen = np.nonzero(binary[number])
+        found = mixture_weights(
+            s[a][outside], r[b][left], r[c][right], weights=binary[number][seen], max_iter=max_iter, tolerance=tolerance
+        )
+        joint[number] = binary[number].sum() * found.weights
+    # Step 3: divide by p(h1 | a), which the rules of a sum to
+    total = np.zeros((len(inside_outside), n_states))
+    np.add.at(total, rules[:, 0], joint.sum(axis=(2, 3)))
+    t = joint / np.maximum(total[rules[:, 0]], 1e-300)[:, :, None, None]
+    words = np.where((lexical >= 0)[:, :, None], r[np.arange(len(r))[:, None], lexical], 0.0)
+    root = s[:, -1] * prior * label_share[:, None]
+    return t, words, root / root.sum()

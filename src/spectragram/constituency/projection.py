@@ -33,6 +33,10 @@ class Projection:
     outside: np.ndarray
     sigma: np.ndarray
 
+    def first(self, m: int) -> Projection:
+        """Its leading ``m`` dimensions."""
+        return Projection(self.nodes, self.inside[:, :m], self.outside[:, :m], self.sigma[:m])
+
 
 def project_labels(
     columns: FeatureColumns,
@@ -55,6 +59,9 @@ def project_labels(
         A = label_matrices(columns.inside, nodes, noise, rng)
         B = label_matrices(columns.outside, nodes, noise, rng)
         U, sigma, V = _subspace(A, B, n_states, rng)
+        if sigma[0] <= MIN_SIGMA:
+            # Nothing is shared by two nodes: one state, which says nothing.
+            return Projection(nodes, np.ones((len(nodes), 1)), np.ones((len(nodes), 1)), np.ones(1))
         return Projection(nodes, A @ U, B @ V, sigma)
 
     return map_threads(project, range(n_symbols), n_jobs)

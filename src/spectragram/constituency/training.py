@@ -150,7 +150,8 @@ def _first_model(prepared: _Prepared, recipe: Recipe, seed: int, n_jobs: int) ->
     if learner == "em":
         return model_from_shares(trees, n_states, random_shares(treebank.symbol, n_states, np.random.default_rng(seed)))
     if learner == "spectral":
-        return learn_spectral(trees, prepared.project(recipe.n_states, recipe.noise, seed, n_jobs))
+        projections = prepared.project(recipe.n_states, recipe.noise, seed, n_jobs)
+        return learn_spectral(trees, [projection.first(m) for projection, m in zip(projections, n_states, strict=True)])
     projections = prepared.project(max(DIMENSIONS, recipe.n_states), recipe.noise, seed, n_jobs)
     if learner == "spectral+em":
         shares = cluster_shares(projections, n_states, treebank.n_nodes, seed, n_jobs)

@@ -24,15 +24,19 @@ __all__ = ["expected_counts", "forward_states"]
 CANCELLED = 1e-6
 """A state is reset when its total is a smaller share than this of the terms that sum to it: what is left is noise."""
 
+CHUNK = 512
+"""Steps whose counts are summed in one product; small enough to stay in cache."""
+
 
 @njit(cache=True, nogil=True)
 def forward_states(  # type: ignore[no-untyped-def]
-    parent, symbol, groups, initial, operators, total, fallback, fallback_of, fallback_share
+    parent, symbol, groups, initial, operators, total, signed, fallback, fallback_of, fallback_share
 ):
     """Scaled forward vectors of all nodes of a prefix tree.
 
-    (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); fallback (c, m), rows with total 1; fallback_of (n,) int64, the
-    row for each node; fallback_share: how much of it is mixed into every state but the first.
+    (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); signed: whether weights may be negative; fallback (c, m), rows
+    with total 1; fallback_of (n,) int64, the row for each node; fallback_share: how much of it is mixed into every
+    state but the first.
     Returns states (n, m) and scales (n,); a scale of 0 marks a reset.
     """
     n, m = len(parent), len(initial)
@@ -46,20 +50,22 @@ def forward_states(  # type: ignore[no-untyped-def]
         for node in range(first, stop):
             before[node - first] = states[parent[node]]
         np.dot(before, operators[symbol[first]], states[first:stop])
+        scales[first:stop] = np.dot(states[first:stop], total)
         for node in range(first, stop):
             state = states[node]
-            scale, size = 0.0, 0.0
-            for j in range(m):
-                scale += state[j] * total[j]
-                size += abs(state[j] * total[j])
-            # Terms of one sign cannot cancel: probabilistic automata are reset by impossible symbols only.
-            if not scale > CANCELLED * size:
+            if signed:
+                size = 0.0
+                for j in range(m):
+                    size += abs(state[j] * total[j])
+                if scales[node] < CANCELLED * size:
+                    scales[node] = 0.0
+            if not scales[node] > 0.0:
                 scales[node] = 0.0
                 state[:] = fallback[fallback_of[node]]
                 continue
-            scales[node] = scale
+            factor = 1.0 / scales[node]
             for j in range(m):
-                state[j] /= scale
+                state[j] *= factor
             if fallback_share > 0.0:
                 recent = fallback[fallback_of[node]]
                 for j in range(m):
@@ -94,17 +100,27 @@ def expected_counts(parent, symbol, groups, ends, states, scales, transposed, fi
                 log_likelihood = -np.inf
     for g in range(len(groups) - 2, 0, -1):
         first, stop = groups[g], groups[g + 1]
-        sigma = symbol[first]
-        before = np.empty((stop - first, m))
         for node in range(first, stop):
-            before[node - first] = states[parent[node]]
+            # Nothing flows back through a step of probability zero.
+            factor = 1.0 / scales[node] if scales[node] > 0.0 else 0.0
             for j in range(m):
-                # Nothing flows back through a step of probability zero.
-                backs[node, j] = backs[node, j] / scales[node] if scales[node] > 0.0 else 0.0
-        moves[sigma] += np.dot(before.T, backs[first:stop])
-        np.dot(backs[first:stop], transposed[sigma], before)
+                backs[node, j] *= factor
+        above = np.dot(backs[first:stop], transposed[symbol[first]])
         for node in range(first, stop):
             up = backs[parent[node]]
             for j in range(m):
-                up[j] += before[node - first, j]
+                up[j] += above[node - first, j]
+    # All steps with one symbol at once: groups are too small for quick products.
+    before = np.empty((CHUNK, m))
+    after = np.empty((CHUNK, m))
+    order = np.argsort(symbol[1:], kind="mergesort") + 1
+    first = 0
+    while first < len(order):
+        sigma, size = symbol[order[first]], 0
+        while size < CHUNK and first + size < len(order) and symbol[order[first + size]] == sigma:
+            before[size] = states[parent[order[first + size]]]
+            after[size] = backs[order[first + size]]
+            size += 1
+        moves[sigma] += np.dot(before[:size].T, after[:size])
+        first += size
     return moves, stops, states[0] * backs[0], log_likelihood

@@ -20,6 +20,8 @@ from spectragram.inference.chart_rules import Forest, Rules, Weights
 
 __all__ = ["coarse_forest", "coarse_inside"]
 
+BEAM = 1e-7
+"""A symbol this much less likely than the likeliest one over the same words is dropped at once."""
 SLACK = 1.0 - 1e-9
 """An item holds at least the posterior of each of its edges; rounding must not drop it."""
 
@@ -57,7 +59,7 @@ def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignor
     exponent = np.zeros(n_cells, np.int64)
     active = np.empty((n_cells, n_symbols), np.int16)
     n_active = np.zeros(n_cells, np.int32)
-    by_left, left_start = rules.by_left, rules.left_start
+    by_children, pairs, left_start = rules.by_children, rules.pairs, rules.left_start
     for length in range(1, n + 1):
         for i in range(n - length + 1):
             j = i + length
@@ -81,10 +83,11 @@ def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignor
                 for p in range(n_active[left]):
                     b = np.int64(active[left, p])
                     value_b = top[left, b] * factor
-                    for r in range(left_start[b], left_start[b + 1]):
-                        value_c = top[right, by_left[r, 1]]
-                        if value_c > 0.0:
-                            row[by_left[r, 0]] += value_b * value_c * weights.by_left[r]
+                    for pair in range(left_start[b], left_start[b + 1]):
+                        value = value_b * top[right, pairs[pair, 0]]
+                        if value > 0.0:
+                            for r in range(pairs[pair, 1], pairs[pair + 1, 1]):
+                                row[by_children[r, 0]] += value * weights.by_children[r]
             largest = row.max()
             if largest <= 0.0:
                 continue
@@ -92,10 +95,13 @@ def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignor
             exponent[cell] = base + shift
             row *= math.ldexp(1.0, -shift)
             _close_span(rules, weights, row, top[cell])
+            least = BEAM * top[cell].max()
             for a in range(n_symbols):
-                if top[cell, a] > 0.0:
+                if top[cell, a] > least:
                     active[cell, n_active[cell]] = a
                     n_active[cell] += 1
+                else:
+                    top[cell, a] = 0.0
     return bottom, top, exponent, active, n_active
 
 
@@ -128,11 +134,14 @@ def _prune(rules, weights, inside, threshold):  # type: ignore[no-untyped-def]
     n = int((math.sqrt(8.0 * n_cells + 1.0) - 1.0) / 2.0 + 0.5)
     outside = np.zeros((n_cells, n_symbols))
     under = np.empty(n_symbols)
+    top_max = np.empty(n_cells)
+    for cell in range(n_cells):
+        top_max[cell] = top[cell].max()
     items = np.empty((256, 4), np.int32)  # symbol, layer, start, end
     edges = np.empty((1024, 4), np.int32)  # rule, start, split, end
     links = np.empty((256, 4), np.int32)  # top symbol, unary rule, start, end
     n_items = n_edges = n_links = 0
-    by_left, left_start = rules.by_left, rules.left_start
+    by_children, pairs, left_start = rules.by_children, rules.pairs, rules.left_start
     whole = span_id(0, n)
     total = 0.0
     for a in range(n_symbols):
@@ -172,31 +181,34 @@ def _prune(rules, weights, inside, threshold):  # type: ignore[no-untyped-def]
                 if under[b] > 0.0:
                     items = _append(items, n_items, b, 0, i, j)
                     n_items += 1
-            # Top values are at most about 1 and weights are probabilities, which bounds every edge with left child b.
-            largest = 2.0 * under.max()
+            # Weights are at most 1, so the largest values bound the posterior of every edge with left child b.
+            largest = under.max()
             for k in range(i + 1, j):
                 left, right = span_id(i, k), span_id(k, j)
                 if n_active[left] == 0 or n_active[right] == 0:
                     continue
                 factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - exponent[cell], -2000))
+                bound = factor * largest * top_max[right]
+                if bound * top_max[left] < threshold:
+                    continue
                 for p in range(n_active[left]):
                     b = np.int64(active[left, p])
-                    value_b = top[left, b] * factor
-                    if value_b * largest < threshold:
+                    if top[left, b] * bound < threshold:
                         continue
-                    for r in range(left_start[b], left_start[b + 1]):
-                        above = under[by_left[r, 0]]
-                        if above <= 0.0:
+                    value_b = top[left, b] * factor
+                    for pair in range(left_start[b], left_start[b + 1]):
+                        c = pairs[pair, 0]
+                        value = value_b * top[right, c]
+                        if value <= 0.0 or value * largest < threshold:
                             continue
-                        c = by_left[r, 1]
-                        above *= weights.by_left[r]
-                        posterior = above * value_b * top[right, c]
-                        if posterior <= 0.0 or posterior < threshold:
-                            continue
-                        outside[left, b] += above * top[right, c] * factor
-                        outside[right, c] += above * value_b
-                        edges = _append(edges, n_edges, by_left[r, 2], i, k, j)
-                        n_edges += 1
+                        for r in range(pairs[pair, 1], pairs[pair + 1, 1]):
+                            above = under[by_children[r, 0]] * weights.by_children[r]
+                            if above <= 0.0 or above * value < threshold:
+                                continue
+                            outside[left, b] += above * top[right, c] * factor
+                            outside[right, c] += above * value_b
+                            edges = _append(edges, n_edges, by_children[r, 1], i, k, j)
+                            n_edges += 1
     return items[:n_items], edges[:n_edges], links[:n_links]
 
 
@@ -215,6 +227,7 @@ def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
     for t in range(len(items)):
         place[t] = rank[span_id(items[t, 2], items[t, 3])] * scale + items[t, 1] * n_symbols + items[t, 0]
     place.sort()
+    number = np.full((order, 2 * n_symbols), -1, np.int32)  # of the item with this rank, layer and symbol
     spans = np.empty((len(items), 2), np.int32)
     table = np.empty((len(items), 3), np.int32)
     first_item = np.zeros(len(items) + 1, np.int32)
@@ -233,6 +246,7 @@ def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
             spans[n_spans] = start_of_rank[r]
             first_item[n_spans] = t
             n_spans += 1
+        number[r, rest] = t
         table[t, 0], table[t, 1], table[t, 2] = rest % n_symbols, rest // n_symbols, span_of_rank[r]
     first_item[n_spans] = len(place)
     by_rule = np.empty(len(edges), np.int64)
@@ -245,10 +259,10 @@ def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
         rule, i, k, j = edges[edge_order[e]]
         parent = rules.binary[rule, 0]
         r = rank[span_id(i, j)]
-        new_edges[e, 0] = np.searchsorted(place, r * scale + parent)
+        new_edges[e, 0] = number[r, parent]
         new_edges[e, 1] = rule
-        new_edges[e, 2] = np.searchsorted(place, rank[span_id(i, k)] * scale + n_symbols + rules.binary[rule, 1])
-        new_edges[e, 3] = np.searchsorted(place, rank[span_id(k, j)] * scale + n_symbols + rules.binary[rule, 2])
+        new_edges[e, 2] = number[rank[span_id(i, k)], n_symbols + rules.binary[rule, 1]]
+        new_edges[e, 3] = number[rank[span_id(k, j)], n_symbols + rules.binary[rule, 2]]
         first_edge[span_of_rank[r] + 1] += 1
     by_top = np.empty(len(links), np.int64)
     for e in range(len(links)):
@@ -260,9 +274,9 @@ def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
         symbol, rule, i, j = links[link_order[e]]
         r = rank[span_id(i, j)]
         below = symbol if rule < 0 else rules.unary[rule, 1]
-        new_links[e, 0] = np.searchsorted(place, r * scale + n_symbols + symbol)
+        new_links[e, 0] = number[r, n_symbols + symbol]
         new_links[e, 1] = rule
-        new_links[e, 2] = np.searchsorted(place, r * scale + below)
+        new_links[e, 2] = number[r, below]
         first_link[span_of_rank[r] + 1] += 1
     return (
         spans[:n_spans].copy(),

@@ -24,10 +24,12 @@ class Rules(NamedTuple):
         ``parent, left, right``.
     unary : int32 array, shape (n_unary, 2)
         ``parent, child``; a pair may occur several times (other chains between).
-    by_left : int32 array, shape (n_binary, 3)
-        ``parent, right, rule`` of the rules sorted by their left child.
+    by_children : int32 array, shape (n_binary, 2)
+        ``parent, rule`` of the rules sorted by their children.
+    pairs : int32 array, shape (n_pairs + 1, 2)
+        ``right child, first row of by_children`` of each pair of children that some rule has, sorted by left child.
     left_start : int32 array, shape (n_symbols + 1,)
-        Rules with left child b are ``by_left[left_start[b]:left_start[b + 1]]``.
+        Pairs with left child b are ``pairs[left_start[b]:left_start[b + 1]]``.
     by_child : int32 array, shape (n_unary, 2)
         ``parent, rule`` of the unary rules sorted by their child.
     child_start : int32 array, shape (n_symbols + 1,)
@@ -35,7 +37,8 @@ class Rules(NamedTuple):
 
     binary: np.ndarray
     unary: np.ndarray
-    by_left: np.ndarray
+    by_children: np.ndarray
+    pairs: np.ndarray
     left_start: np.ndarray
     by_child: np.ndarray
     child_start: np.ndarray
@@ -49,7 +52,7 @@ class Rules(NamedTuple):
 class Weights(NamedTuple):
     """One number per rule: a plain PCFG over :class:`Rules`."""
 
-    by_left: np.ndarray  #: (n_binary,) in the order of ``Rules.by_left``
+    by_children: np.ndarray  #: (n_binary,) in the order of ``Rules.by_children``
     by_child: np.ndarray  #: (n_unary,) in the order of ``Rules.by_child``
     kept: np.ndarray  #: (n_symbols,) weight of a top item that is its bottom item
     root: np.ndarray  #: (n_symbols,)
@@ -87,14 +90,17 @@ def make_rules(binary: np.ndarray, unary: np.ndarray, n_symbols: int) -> Rules:
     """Sort rules for the chart: ``binary`` (n, 3) parent, left, right; ``unary`` (n, 2) parent, child."""
     binary = np.ascontiguousarray(binary, np.int32).reshape(-1, 3)
     unary = np.ascontiguousarray(unary, np.int32).reshape(-1, 2)
-    left_order = np.lexsort((binary[:, 0], binary[:, 2], binary[:, 1]))
+    order = np.lexsort((binary[:, 0], binary[:, 2], binary[:, 1]))
     child_order = np.lexsort((unary[:, 0], unary[:, 1]))
+    key = binary[order, 1].astype(np.int64) * n_symbols + binary[order, 2]
+    pair, first = np.unique(key, return_index=True)
     everything = np.arange(n_symbols + 1)
     return Rules(
         binary,
         unary,
-        np.column_stack([binary[left_order][:, [0, 2]], left_order]).astype(np.int32),
-        np.searchsorted(binary[left_order, 1], everything).astype(np.int32),
+        np.column_stack([binary[order, 0], order]).astype(np.int32),
+        np.column_stack([np.append(pair % n_symbols, -1), np.append(first, len(key))]).astype(np.int32),
+        np.searchsorted(pair // n_symbols, everything).astype(np.int32),
         np.column_stack([unary[child_order, 0], child_order]).astype(np.int32),
         np.searchsorted(unary[child_order, 1], everything).astype(np.int32),
     )
@@ -103,7 +109,7 @@ def make_rules(binary: np.ndarray, unary: np.ndarray, n_symbols: int) -> Rules:
 def make_weights(rules: Rules, binary: np.ndarray, unary: np.ndarray, kept: np.ndarray, root: np.ndarray) -> Weights:
     """Weights of a plain PCFG; ``binary`` and ``unary`` in the order of ``rules.binary`` and ``rules.unary``."""
     return Weights(
-        np.ascontiguousarray(binary[rules.by_left[:, 2]], np.float64),
+        np.ascontiguousarray(binary[rules.by_children[:, 1]], np.float64),
         np.ascontiguousarray(unary[rules.by_child[:, 1]], np.float64),
         np.ascontiguousarray(kept, np.float64),
         np.ascontiguousarray(root, np.float64),

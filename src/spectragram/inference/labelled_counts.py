@@ -35,66 +35,75 @@ def expected_counts(  # type: ignore[no-untyped-def]
         Expected number of moves between states.
     log_likelihood : float
     """
-    n_states = len(initial)
-    counts = np.zeros((n_states, n_states))
     longest = 1
     for u in range(first, stop):
         longest = max(longest, offsets[u + 1] - offsets[u])
-    m = emissions.shape[1]
-    alpha = np.zeros((longest, m))
-    beta = np.zeros(m)
-    ahead = np.zeros(m)
+    alpha = np.zeros((longest, emissions.shape[1]))
+    counts = np.zeros(transition.shape)
     log_likelihood = 0.0
     for u in range(first, stop):
-        begin, length = offsets[u], offsets[u + 1] - offsets[u]
-        for i in range(length):
-            b = labels[begin + i]
-            low, size = label_starts[b], label_starts[b + 1] - label_starts[b]
-            if i == 0:
-                for k in range(size):
-                    alpha[0, k] = initial[low + k]
-            else:
-                a = labels[begin + i - 1]
-                alpha[i, :size] = 0.0
-                for h in range(label_starts[a + 1] - label_starts[a]):
-                    share = alpha[i - 1, h]
-                    for k in range(size):
-                        alpha[i, k] += share * transition[label_starts[a] + h, low + k]
-            total = 0.0
-            for k in range(size):
-                alpha[i, k] *= emissions[begin + i, k]
-                total += alpha[i, k]
-            for k in range(size):
-                alpha[i, k] /= total
-            log_likelihood += np.log(total)
-        last = labels[begin + length - 1] if length else 0
-        total = 0.0
-        for h in range(label_starts[last + 1] - label_starts[last] if length else 0):
-            beta[h] = final[label_starts[last] + h]
-            total += alpha[length - 1, h] * beta[h]
-        if length:
-            log_likelihood += np.log(total)
-        for i in range(length - 1, -1, -1):
-            a = labels[begin + i]
-            low, size = label_starts[a], label_starts[a + 1] - label_starts[a]
-            if i < length - 1:
-                # beta^i_h = sum_k t(b,k|a,h) o(x_{i+1}|b,k) beta^{i+1}_k; alpha . beta is the scale of the pair counts.
-                b = labels[begin + i + 1]
-                low_b, size_b = label_starts[b], label_starts[b + 1] - label_starts[b]
-                for k in range(size_b):
-                    ahead[k] = emissions[begin + i + 1, k] * beta[k]
-                total = 0.0
-                for h in range(size):
-                    value = 0.0
-                    for k in range(size_b):
-                        value += transition[low + h, low_b + k] * ahead[k]
-                    beta[h] = value
-                    total += alpha[i, h] * value
-                for h in range(size):
-                    share = alpha[i, h] / total
-                    for k in range(size_b):
-                        counts[low + h, low_b + k] += share * transition[low + h, low_b + k] * ahead[k]
-            for h in range(size):
-                beta[h] /= total
-                posteriors[begin + i, h] = alpha[i, h] * beta[h]
+        begin, end = offsets[u], offsets[u + 1]
+        if begin < end:
+            chain, seen = labels[begin:end], emissions[begin:end]
+            log_likelihood += _forward(chain, seen, initial, transition, final, label_starts, alpha)
+            _backward(chain, seen, transition, final, label_starts, alpha, counts, posteriors[begin:end])
     return counts, log_likelihood
+
+
+@njit(cache=True, nogil=True)
+def _forward(labels, emissions, initial, transition, final, label_starts, alpha):  # type: ignore[no-untyped-def]
+    """alpha^i_h = p(h_i | a_1..a_i, x_1..x_i), each row a distribution; returns log p(a, x)."""
+    log_likelihood = 0.0
+    for i in range(len(labels)):
+        low, size = label_starts[labels[i]], label_starts[labels[i] + 1] - label_starts[labels[i]]
+        if i == 0:
+            for k in range(size):
+                alpha[0, k] = initial[low + k]
+        else:
+            low_before, high_before = label_starts[labels[i - 1]], label_starts[labels[i - 1] + 1]
+            alpha[i, :size] = 0.0
+            for h in range(high_before - low_before):
+                share = alpha[i - 1, h]
+                for k in range(size):
+                    alpha[i, k] += share * transition[low_before + h, low + k]
+        total = 0.0
+        for k in range(size):
+            alpha[i, k] *= emissions[i, k]
+            total += alpha[i, k]
+        for k in range(size):
+            alpha[i, k] /= total
+        log_likelihood += np.log(total)
+    stopping = 0.0
+    last = labels[len(labels) - 1]
+    for h in range(label_starts[last + 1] - label_starts[last]):
+        stopping += alpha[len(labels) - 1, h] * final[label_starts[last] + h]
+    return log_likelihood + np.log(stopping)
+
+
+@njit(cache=True, nogil=True)
+def _backward(labels, emissions, transition, final, label_starts, alpha, counts, posteriors):  # type: ignore[no-untyped-def]
+    """Adds the expected moves to ``counts`` and fills ``posteriors`` of one sequence."""
+    beta = np.zeros(emissions.shape[1])
+    ahead = np.zeros(emissions.shape[1])
+    for i in range(len(labels) - 1, -1, -1):
+        low, size = label_starts[labels[i]], label_starts[labels[i] + 1] - label_starts[labels[i]]
+        low_after, size_after = low, 0
+        if i < len(labels) - 1:
+            low_after = label_starts[labels[i + 1]]
+            size_after = label_starts[labels[i + 1] + 1] - low_after
+            for k in range(size_after):
+                ahead[k] = emissions[i + 1, k] * beta[k]
+        # beta^i_h = sum_k t(b,k|a,h) o(x_{i+1}|b,k) beta^{i+1}_k; alpha . beta is the scale of the pair counts.
+        total = 0.0
+        for h in range(size):
+            value = final[low + h] if size_after == 0 else 0.0
+            for k in range(size_after):
+                value += transition[low + h, low_after + k] * ahead[k]
+            beta[h] = value
+            total += alpha[i, h] * value
+        for h in range(size):
+            share = alpha[i, h] / total
+            for k in range(size_after):
+                counts[low + h, low_after + k] += share * transition[low + h, low_after + k] * ahead[k]
+            beta[h] /= total
+            posteriors[i, h] = alpha[i, h] * beta[h]
