@@ -151,7 +151,8 @@ def test_propack_hands_over_where_it_gives_up(rng, monkeypatch):
 
 def test_choice_by_size_and_rank():
     assert choose_method((100, 10**6), 8) == "dense"
-    assert choose_method((3000, 3000), 1000) == "dense"
+    assert choose_method((3000, 3000), 1500) == "dense"
+    assert choose_method((3000, 3000), 512) == "propack"
     assert choose_method((300_000, 300_000), 100_000) == "krylov"
     assert choose_method((5000, 80_000), 16) == "propack"
     assert choose_method((50_000, 50_000), 1000) == "krylov"

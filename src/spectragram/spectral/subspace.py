@@ -130,9 +130,9 @@ def choose_method(shape: tuple[int, int], n_states: int) -> Literal["dense", "pr
     """The fastest accurate solver for a matrix of this shape and rank; see the table in this module."""
     small = min(shape)
     fits_in_memory = shape[0] * shape[1] <= 2**27  # a gigabyte as a dense matrix
-    if small <= 100 or (3 * n_states >= small and fits_in_memory):
+    if small <= 100 or (2 * n_states >= small and fits_in_memory):
         return "dense"
-    return "propack" if n_states <= 128 else "krylov"
+    return "krylov" if n_states > 128 and small > 5000 else "propack"
 
 
 def _checked(cross_moment: Any, n_states: int) -> Any:
