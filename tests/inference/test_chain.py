@@ -112,7 +112,16 @@ def test_a_change_of_basis_changes_no_scale(rng) -> None:
     total = np.linalg.solve(M, np.ones(3))
     _, expected = forward(tree, wfa)
     _, scales = forward_states(
-        tree.parent, tree.symbol, tree.groups, tilted.initial, tilted.operators, total, tilted.initial[None], zeros, 0.0
+        tree.parent,
+        tree.symbol,
+        tree.groups,
+        tilted.initial,
+        tilted.operators,
+        total,
+        True,
+        tilted.initial[None],
+        zeros,
+        0.0,
     )
     np.testing.assert_allclose(scales, expected, rtol=1e-8)
 
@@ -122,7 +131,7 @@ def test_impossible_and_negative_steps_reset_the_state() -> None:
     tree = grow_prefix_tree(*flat([(0, 1, 0), (2,)]))
     fallback = np.array([[0.25, 0.75]])
     states, scales = forward_states(
-        tree.parent, tree.symbol, tree.groups, np.array([1.0, 0.0]), operators, np.ones(2),
+        tree.parent, tree.symbol, tree.groups, np.array([1.0, 0.0]), operators, np.ones(2), True,
         fallback, np.zeros(len(tree), np.int64), 0.0,
     )  # fmt: skip
     reset = np.flatnonzero(scales == 0.0)

@@ -70,7 +70,7 @@ def forward(tree: PrefixTree, wfa: WFA) -> tuple[np.ndarray, np.ndarray]:
     """State distributions after every prefix and the probability of its last symbol, (n, m) and (n,)."""
     ones = np.ones(wfa.n_states)
     return forward_states(
-        tree.parent, tree.symbol, tree.groups, wfa.initial, wfa.operators, ones,
+        tree.parent, tree.symbol, tree.groups, wfa.initial, wfa.operators, ones, False,
         wfa.initial[None], np.zeros(len(tree), np.int64), 0.0,
     )  # fmt: skip
 
@@ -82,7 +82,7 @@ def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expecte
     def one_tree(tree: PrefixTree) -> Expected:
         states, scales = forward(tree, wfa)
         moves, stops, starts, ending = expected_counts(
-            tree.parent, tree.symbol, tree.groups, tree.ends, states, scales, transposed, wfa.final
+            tree.parent, tree.symbol, tree.groups, tree.by_symbol, tree.ends, states, scales, transposed, wfa.final
         )
         with np.errstate(divide="ignore"):
             walking = float(tree.through[1:] @ np.log(scales[1:]))

@@ -106,6 +106,10 @@ def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marke
     return Basis.of(pasts, futures, n, statistic)
 
 
+DENSE_ENTRIES = 4_000_000
+"""Tables up to this size are counted densely, which needs no sorting."""
+
+
 class HankelBlock(Protocol):
     """What the spectral learner needs to know of a Hankel block."""
 
@@ -253,5 +257,8 @@ def count_hankel(corpus: Corpus, basis: Basis, weights: np.ndarray | None = None
 def _tally(
     rows: np.ndarray, columns: np.ndarray, weights: np.ndarray | None, shape: tuple[int, int]
 ) -> sparse.csr_array:
+    if shape[0] * shape[1] <= DENSE_ENTRIES:
+        table = np.bincount(rows * shape[1] + columns, weights, minlength=shape[0] * shape[1])
+        return sparse.csr_array(table.reshape(shape).astype(np.float64))
     values = np.ones(len(rows)) if weights is None else weights
     return sparse.coo_array((values, (rows, columns)), shape=shape).tocsr()

@@ -83,11 +83,15 @@ class Weighted:
     def _readout(self) -> np.ndarray:
         return np.column_stack([(self.wfa.operators @ self.total).T, self.wfa.final])
 
+    @cached_property
+    def _signed(self) -> bool:
+        return bool(min(self.wfa.initial.min(), self.wfa.operators.min(initial=0.0), self.total.min()) < 0.0)
+
     def states(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray]:
         """State after every prefix, (n_nodes, m), and its scale, (n_nodes,): 0 where the state was reset."""
         with threadpool_limits(1, user_api="blas"):
             return forward_states(
-                tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total,
+                tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total, self._signed,
                 self.context_states, self.contexts.locate_nodes(tree), self.context_share,
             )  # fmt: skip
 

@@ -33,7 +33,7 @@ MIN_COUNT = 30
 def spectral_states(tree: PrefixTree, model: SpectralModel) -> np.ndarray:
     """Forward vectors of all prefixes, scaled to total 1, (n_nodes, m)."""
     states, _ = forward_states(
-        tree.parent, tree.symbol, tree.groups, model.wfa.initial, model.wfa.operators, model.total,
+        tree.parent, tree.symbol, tree.groups, model.wfa.initial, model.wfa.operators, model.total, True,
         model.context_states, model.contexts.locate_nodes(tree), 0.0,
     )  # fmt: skip
     return states

@@ -74,7 +74,7 @@ def forward_states(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(parent, symbol, groups, ends, states, scales, transposed, final):  # type: ignore[no-untyped-def]
+def expected_counts(parent, symbol, groups, by_symbol, ends, states, scales, transposed, final):  # type: ignore[no-untyped-def]
     """How often a probabilistic automaton uses each weight on the strings of a tree (the E-step).
 
         beta_u = w_u alpha_inf / (alpha_u . alpha_inf) + sum_sigma A_sigma beta_{u sigma} / z_{u sigma}
@@ -113,13 +113,12 @@ def expected_counts(parent, symbol, groups, ends, states, scales, transposed, fi
     # All steps with one symbol at once: groups are too small for quick products.
     before = np.empty((CHUNK, m))
     after = np.empty((CHUNK, m))
-    order = np.argsort(symbol[1:], kind="mergesort") + 1
     first = 0
-    while first < len(order):
-        sigma, size = symbol[order[first]], 0
-        while size < CHUNK and first + size < len(order) and symbol[order[first + size]] == sigma:
-            before[size] = states[parent[order[first + size]]]
-            after[size] = backs[order[first + size]]
+    while first < len(by_symbol):
+        sigma, size = symbol[by_symbol[first]], 0
+        while size < CHUNK and first + size < len(by_symbol) and symbol[by_symbol[first + size]] == sigma:
+            before[size] = states[parent[by_symbol[first + size]]]
+            after[size] = backs[by_symbol[first + size]]
             size += 1
         moves[sigma] += np.dot(before[:size].T, after[:size])
         first += size

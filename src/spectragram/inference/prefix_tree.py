@@ -28,6 +28,8 @@ class PrefixTree:
         Node i is its parent's prefix followed by the symbol; -1 at the root.
     groups : int64 array, shape (n_groups + 1,)
         Nodes ``groups[g]`` to ``groups[g + 1] - 1`` have one depth and one symbol; group 0 is the root alone.
+    by_symbol : int64 array, shape (n_nodes - 1,)
+        All nodes but the root, ordered by symbol.
     ends, through : float64 arrays, shape (n_nodes,)
         Total weight of the strings that end at a node, and of those that pass it or end there.
     end_of : int64 array, shape (n_strings,)
@@ -37,6 +39,7 @@ class PrefixTree:
     parent: np.ndarray
     symbol: np.ndarray
     groups: np.ndarray
+    by_symbol: np.ndarray
     ends: np.ndarray
     through: np.ndarray
     end_of: np.ndarray
@@ -57,11 +60,12 @@ def grow_prefix_tree(tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarra
     borders = np.flatnonzero((depth[1:] != depth[:-1]) | (symbol[1:] != symbol[:-1])) + 1
     groups = np.concatenate([[0], borders, [len(order)]]).astype(np.int64)
     ends = np.bincount(end_of, weights, minlength=len(order)).astype(np.float64)
-    return PrefixTree(parent, symbol, groups, ends, _sum_of_descendants(parent, ends), end_of)
+    by_symbol = np.argsort(symbol[1:], kind="stable") + 1
+    return PrefixTree(parent, symbol, groups, by_symbol, ends, _sum_of_descendants(parent, ends), end_of)
 
 
 def grow_prefix_trees(
-    tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None, *, tokens_per_tree: int = 120_000
+    tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None, *, tokens_per_tree: int = 60_000
 ) -> list[PrefixTree]:
     """The same strings as several trees of about ``tokens_per_tree`` tokens, for threads and flat memory.
 

@@ -1,0 +1,95 @@
+"""How fast automata are learned: 800 000 symbols over an alphabet of 45, 50 states.
+
+The corpus is drawn from a random automaton of 20 states. Times are processor seconds of one thread (``process_time``),
+so that other work on the machine does not show; the time of compiling kernels is left out by a first, small run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from spectragram.automata.em import expect, maximize, random_start, trees_of
+from spectragram.automata.hankel import count_hankel, find_basis
+from spectragram.automata.spectral import learn_spectral
+from spectragram.data.corpus import Corpus
+from spectragram.synthetic.automata import PNFA
+
+N_SYMBOLS, N_STATES = 45, 50
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    corpus = sample_corpus(100_000 if quick else 800_000)
+    small = corpus.slice(0, 200)
+    _spectral(small, "sigma")
+    _spectral(small, 500)
+    em_second = _em_iteration(corpus)
+    spectral_sigma = seconds(lambda: _spectral(corpus, "sigma"))
+    spectral_top = seconds(lambda: _spectral(corpus, 500))
+    name = f"{corpus.n_tokens} tokens, {N_SYMBOLS} symbols, {N_STATES} states"
+    rows = [
+        _row(name, "EM iteration, s", em_second, 1.2, "numba PNFA, 800k tokens, measured"),
+        _row(name, "spectral, Sigma basis, whole training, s", spectral_sigma, None, None),
+        _row(name, "spectral Sigma / EM iteration", spectral_sigma / em_second, 0.1, "goal"),
+        _row(name, "spectral, top-500 basis, whole training, s", spectral_top, None, None),
+        _row(name, "spectral top-500 / EM iteration", spectral_top / em_second, 0.5, "goal"),
+    ]
+    peer = _hmmlearn_iteration(corpus)
+    if peer is not None:
+        rows.append(_row(name, "hmmlearn iteration, s", peer, None, None))
+        rows.append(_row(name, "hmmlearn / our EM iteration", peer / em_second, 5.0, "goal", better="higher"))
+    return rows
+
+
+def sample_corpus(n_tokens: int) -> Corpus:
+    rng = np.random.default_rng(1)
+    truth = PNFA.random(20, N_SYMBOLS, rng=rng, mean_length=23.0, conditioning=0.0)
+    return truth.sample(n_tokens // 23, rng)
+
+
+def seconds(work: Callable[[], object], repeats: int = 3) -> float:
+    """Processor time of the quickest of a few runs."""
+    best = np.inf
+    for _ in range(repeats):
+        start = time.process_time()
+        work()
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def _spectral(corpus: Corpus, basis: str | int) -> None:
+    learn_spectral(count_hankel(corpus, find_basis(corpus, basis)), N_STATES, smallest=0.0)
+
+
+def _em_iteration(corpus: Corpus) -> float:
+    trees = trees_of(corpus)
+    start = random_start(trees, N_STATES, N_SYMBOLS, np.random.default_rng(0))
+    maximize(expect(trees[:1], start))
+    return seconds(lambda: maximize(expect(trees, start)), repeats=2)
+
+
+def _hmmlearn_iteration(corpus: Corpus) -> float | None:
+    try:
+        from hmmlearn.hmm import CategoricalHMM
+    except ImportError:
+        return None
+    lengths = np.diff(corpus.offsets)
+    lengths = lengths[lengths > 0]
+    model = CategoricalHMM(N_STATES, n_iter=1, n_features=N_SYMBOLS, random_state=0)
+    return seconds(lambda: model.fit(corpus.tokens[:, None], lengths), repeats=1)
+
+
+def _row(
+    name: str, measure: str, value: float, anchor: float | None, source: str | None, better: str = "lower"
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "measure": measure,
+        "value": value,
+        "anchor": anchor,
+        "anchor_source": source,
+        "better": better,
+    }
