@@ -25,7 +25,7 @@ from spectragram.errors import InputError
 from spectragram.inference.chain import expected_counts, forward_states
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_trees, sum_along_paths
 
-__all__ = ["Expected", "Fitted", "expect", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
+__all__ = ["Expected", "Fitted", "expect", "expect_tree", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
 
 PRIOR = 0.3
 PATIENCE = 3
@@ -75,26 +75,27 @@ def forward(tree: PrefixTree, wfa: WFA) -> tuple[np.ndarray, np.ndarray]:
     )  # fmt: skip
 
 
+def expect_tree(tree: PrefixTree, wfa: WFA) -> Expected:
+    """The E-step on one tree."""
+    states, scales = forward(tree, wfa)
+    transposed = np.ascontiguousarray(wfa.operators.transpose(0, 2, 1))
+    moves, stops, starts, ending = expected_counts(
+        tree.parent, tree.symbol, tree.groups, tree.by_symbol, tree.ends, states, scales, transposed, wfa.final
+    )
+    with np.errstate(divide="ignore"):
+        walking = float(tree.through[1:] @ np.log(scales[1:]))
+    return Expected(starts, moves * wfa.operators, stops, ending + walking)
+
+
 def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expected:
     """The E-step on all trees."""
-    transposed = np.ascontiguousarray(wfa.operators.transpose(0, 2, 1))
-
-    def one_tree(tree: PrefixTree) -> Expected:
-        states, scales = forward(tree, wfa)
-        moves, stops, starts, ending = expected_counts(
-            tree.parent, tree.symbol, tree.groups, tree.by_symbol, tree.ends, states, scales, transposed, wfa.final
-        )
-        with np.errstate(divide="ignore"):
-            walking = float(tree.through[1:] @ np.log(scales[1:]))
-        return Expected(starts, moves, stops, ending + walking)
-
     # One BLAS thread each: sums then do not depend on the machine, and threads do not fight over cores.
     with threadpool_limits(1, user_api="blas"):
-        parts = map_threads(one_tree, trees, n_jobs)
+        parts = map_threads(lambda tree: expect_tree(tree, wfa), trees, n_jobs)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
-    return Expected(total.starts, total.moves * wfa.operators, total.stops, total.log_likelihood)
+    return total
 
 
 def maximize(expected: Expected, prior: float = PRIOR) -> WFA:
