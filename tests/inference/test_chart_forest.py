@@ -116,12 +116,19 @@ def test_long_sentences_neither_vanish_nor_overflow(rng):
         np.testing.assert_allclose(found.edges, reference.edges, rtol=1e-6, atol=1e-12)
 
 
-def test_pieces_are_the_fewest(rng):
-    grammar = tiny_grammar(rng, signed=False)
+def test_pieces_are_the_fewest_and_among_those_the_likeliest(rng):
     n = 4
     n_active = np.zeros(n * (n + 1) // 2, np.int32)
-    for i, j in ((0, 2), (0, 1), (1, 4), (2, 3), (3, 4)):
+    top = np.zeros((len(n_active), 1))
+    for i, j, value in ((0, 2, 0.1), (0, 1, 0.1), (1, 4, 0.1), (2, 3, 0.1), (3, 4, 0.1), (2, 4, 0.1)):
         n_active[j * (j - 1) // 2 + i] = 1
-    assert fewest_pieces(n, n_active).tolist() == [[0, 1], [1, 4]]
+        top[j * (j - 1) // 2 + i] = value
+    exponent = np.zeros(len(n_active), np.int64)
+    active = np.zeros((len(n_active), 1), np.int16)
+    exponent[4 * 3 // 2 + 1] = 3  # (1, 4) is eight times as likely as (2, 4)
+    assert fewest_pieces(n, (top, top, exponent, active, n_active)).tolist() == [[0, 1], [1, 4]]
+    exponent[2 * 1 // 2 + 0] = 6  # and (0, 2) more so than (0, 1)
+    assert fewest_pieces(n, (top, top, exponent, active, n_active)).tolist() == [[0, 2], [2, 4]]
+    grammar = tiny_grammar(rng, signed=False)
     inside = coarse_inside(grammar.rules, grammar.weights, *grammar.coarse_lexical(n))
-    assert fewest_pieces(n, inside[4]).tolist() == [[0, 4]]
+    assert fewest_pieces(n, inside).tolist() == [[0, 4]]

@@ -103,7 +103,9 @@ def _answers(
         return lambda batch: _marginal_lines(loaded, batch)
     if surprisal:
         return lambda batch: [
-            " ".join(f"{(before - after) / 0.6931471805599453:.4f}" for before, after in zip(logs, logs[1:], strict=False))
+            " ".join(
+                f"{(before - after) / 0.6931471805599453:.4f}" for before, after in zip(logs, logs[1:], strict=False)
+            )
             for logs in loaded.prefix_log_prob(batch)
         ]
     return lambda batch: [str(tree) for tree in loaded.parse(batch)]

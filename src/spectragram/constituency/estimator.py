@@ -28,12 +28,12 @@ from spectragram.progress import progress
 __all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
 
 DECODERS = ("mbr", "max-rule", "goodman")
-PRESETS: dict[str, dict[str, int]] = {
-    "fast": {"n_models": 1, "n_states": 16, "n_iterations": 4},
-    "default": {"n_models": 4, "n_states": 16, "n_iterations": 4},
-    "best": {"n_models": 9, "n_states": 24, "n_iterations": 5},
+PRESETS: dict[str, dict[str, Any]] = {
+    "fast": {"n_models": 1, "n_states": 16, "n_iterations": 4, "binarisations": ("right",)},
+    "default": {"n_models": 4, "n_states": 16, "n_iterations": 4, "binarisations": ("right", "left")},
+    "best": {"n_models": 9, "n_states": 24, "n_iterations": 5, "binarisations": ("right", "left", "head")},
 }
-"""Number of models, states and EM iterations of each preset; what the user gives goes first."""
+"""What each preset gives to the parameters that are None."""
 SENTENCES_A_TASK = 8
 
 Sentence = Sequence[str]
@@ -49,14 +49,15 @@ class ConstituencyParser(Estimator):
         accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen & Collins
         (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
     preset : {"fast", "default", "best"}
-        Sets whatever of ``n_states``, ``n_models`` and ``n_iterations`` is None.
+        Sets whatever of ``n_states``, ``n_models``, ``n_iterations`` and ``binarisations`` is None: one model for ``fast``,
+        an ensemble of four or nine otherwise.
     n_states : int, optional
         At most so many hidden states for a label; rare labels get fewer.
     n_models : int, optional
         Models averaged in decoding, of other seeds, noised features and binarisations.
     n_iterations : int, optional
         EM iterations (for learners that end in ``em``); with held-out trees in ``fit``, the most that are tried.
-    binarisations : tuple of str
+    binarisations : sequence of {"right", "left", "head"}, optional
         Taken in turn by the models.
     decoder : {"mbr", "max-rule", "goodman"}
         ``mbr`` has the best F1, ``max-rule`` more trees that are right as a whole.
@@ -91,7 +92,7 @@ class ConstituencyParser(Estimator):
         n_states: int | None = None,
         n_models: int | None = None,
         n_iterations: int | None = None,
-        binarisations: Sequence[str] = ("right", "left", "head"),
+        binarisations: Sequence[str] | None = None,
         decoder: str = "mbr",
         noise: float = 0.3,
         random_state: int = 0,
@@ -141,24 +142,18 @@ class ConstituencyParser(Estimator):
         self._choose("preset", self.preset, list(PRESETS))
         self._choose("decoder", self.decoder, DECODERS)
         chosen = dict(PRESETS[self.preset])
-        for name in chosen:
-            value = getattr(self, name)
-            if value is not None:
-                chosen[name] = value
-            if chosen[name] < (0 if name == "n_iterations" else 1):
-                raise InputError(f"{name}={chosen[name]}", remedy="give a positive number")
+        chosen |= {name: getattr(self, name) for name in chosen if getattr(self, name) is not None}
+        for name, least in (("n_models", 1), ("n_states", 1), ("n_iterations", 0)):
+            if not isinstance(chosen[name], int) or chosen[name] < least:
+                raise InputError(f"{name}={chosen[name]!r}", remedy=f"give a whole number of at least {least}")
+        for name in chosen["binarisations"]:
+            self._choose("binarisations", name, ("right", "left", "head"))
         if self.learner == "pcfg":
-            # All models would be the same but for the binarisation.
-            chosen["n_models"] = min(chosen["n_models"], len(self.binarisations))
+            # All models of a binarisation would be the same.
+            chosen["n_models"] = min(chosen["n_models"], len(chosen["binarisations"]))
         # EM gains from a noised start even in a single model; moments that are used as they are do not.
         noise = self.noise if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
-        return Recipe(
-            self.learner,
-            binarisations=tuple(self.binarisations),
-            noise=noise,
-            random_state=self.random_state,
-            **chosen,
-        )
+        return Recipe(self.learner, noise=noise, random_state=self.random_state, **chosen)
 
     # -- parsing ---------------------------------------------------------------------------------------------------
 
@@ -258,7 +253,6 @@ class ConstituencyParser(Estimator):
             grammars.append(grammar_from_state(state, part))
         if not grammars:
             raise ValueError("no grammar")
-        self.binarisations = tuple(self.binarisations)
         self.grammars_ = grammars
 
 

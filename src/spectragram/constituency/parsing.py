@@ -123,7 +123,7 @@ class BinaryGrammar:
         if len(words) > limit:
             return [(i, min(i + limit, len(words))) for i in range(0, len(words), limit)]
         inside = coarse_inside(self.rules, self.weights, *self._coarse_lexical(words, True))
-        return [(int(i), int(j)) for i, j in fewest_pieces(len(words), inside[4])]
+        return [(int(i), int(j)) for i, j in fewest_pieces(len(words), inside)]
 
     def add_posteriors(self, forest: Forest, posteriors: Posteriors, weight: float, spans: np.ndarray, tags: np.ndarray) -> None:
         """Add weighed posteriors of labels over spans, and of tags, to ``spans`` and ``tags``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -128,13 +128,15 @@ def _train_member(
     facts: dict[str, float] = {"iterations": 0}
     if not recipe.learner.endswith("em"):
         return model, facts
-    best, best_score = model, -np.inf if judge is None else judge(prepared.grammar, model)
-    steps: Iterable[int] = range(1, recipe.n_iterations + 1)
+    best, best_score = model, -1.0
+    if judge is not None:
+        best_score = facts["dev_f1"] = judge(prepared.grammar, model)
+    steps = range(1, recipe.n_iterations + 1)
     for step, (model, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
         score = float(step) if judge is None else judge(prepared.grammar, model)
         if score > best_score:
             best, best_score = model, score
-            facts = {"iterations": step, "log_likelihood": log_likelihood}
+            facts |= {"iterations": step, "log_likelihood": log_likelihood}
             if judge is not None:
                 facts["dev_f1"] = score
     return best, facts

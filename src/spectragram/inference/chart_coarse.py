@@ -212,80 +212,48 @@ def _prune(rules, weights, inside, threshold):  # type: ignore[no-untyped-def]
     return items[:n_items], edges[:n_edges], links[:n_links]
 
 
-@njit(cache=True, nogil=True)
-def _assemble(rules, n, items, edges, links):  # type: ignore[no-untyped-def]
+def _rank(n: int, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Place of spans in the order by length, then by start."""
+    shorter = end - start - 1
+    return shorter * (n + 1) - shorter * (shorter + 1) // 2 + start
+
+
+def _assemble(rules: Rules, n: int, items: np.ndarray, edges: np.ndarray, links: np.ndarray) -> Forest:
     """Number what :func:`_prune` kept, shortest spans first, and let edges and links refer to items."""
-    n_symbols = len(rules.left_start) - 1
-    scale = np.int64(2 * n_symbols)
-    rank = np.full(n * (n + 1) // 2, -1, np.int32)
-    order = 0
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            rank[span_id(i, i + length)] = order
-            order += 1
-    place = np.empty(len(items), np.int64)
-    for t in range(len(items)):
-        place[t] = rank[span_id(items[t, 2], items[t, 3])] * scale + items[t, 1] * n_symbols + items[t, 0]
-    place.sort()
-    number = np.full((order, 2 * n_symbols), -1, np.int32)  # of the item with this rank, layer and symbol
-    spans = np.empty((len(items), 2), np.int32)
-    table = np.empty((len(items), 3), np.int32)
-    first_item = np.zeros(len(items) + 1, np.int32)
-    span_of_rank = np.full(order, -1, np.int32)
-    start_of_rank = np.empty((order, 2), np.int32)
-    for length in range(1, n + 1):
-        for i in range(n - length + 1):
-            start_of_rank[rank[span_id(i, i + length)], 0] = i
-            start_of_rank[rank[span_id(i, i + length)], 1] = i + length
-    n_spans = 0
-    for t in range(len(place)):
-        r = place[t] // scale
-        rest = place[t] % scale
-        if span_of_rank[r] < 0:
-            span_of_rank[r] = n_spans
-            spans[n_spans] = start_of_rank[r]
-            first_item[n_spans] = t
-            n_spans += 1
-        number[r, rest] = t
-        table[t, 0], table[t, 1], table[t, 2] = rest % n_symbols, rest // n_symbols, span_of_rank[r]
-    first_item[n_spans] = len(place)
-    by_rule = np.empty(len(edges), np.int64)
-    for e in range(len(edges)):
-        by_rule[e] = rank[span_id(edges[e, 1], edges[e, 3])] * np.int64(len(rules.binary)) + edges[e, 0]
-    edge_order = np.argsort(by_rule, kind="mergesort")
-    new_edges = np.empty((len(edges), 4), np.int32)
-    first_edge = np.zeros(n_spans + 1, np.int32)
-    for e in range(len(edges)):
-        rule, i, k, j = edges[edge_order[e]]
-        parent = rules.binary[rule, 0]
-        r = rank[span_id(i, j)]
-        new_edges[e, 0] = number[r, parent]
-        new_edges[e, 1] = rule
-        new_edges[e, 2] = number[rank[span_id(i, k)], n_symbols + rules.binary[rule, 1]]
-        new_edges[e, 3] = number[rank[span_id(k, j)], n_symbols + rules.binary[rule, 2]]
-        first_edge[span_of_rank[r] + 1] += 1
-    by_top = np.empty(len(links), np.int64)
-    for e in range(len(links)):
-        by_top[e] = rank[span_id(links[e, 2], links[e, 3])] * scale + links[e, 0]
-    link_order = np.argsort(by_top, kind="mergesort")
-    new_links = np.empty((len(links), 3), np.int32)
-    first_link = np.zeros(n_spans + 1, np.int32)
-    for e in range(len(links)):
-        symbol, rule, i, j = links[link_order[e]]
-        r = rank[span_id(i, j)]
-        below = symbol if rule < 0 else rules.unary[rule, 1]
-        new_links[e, 0] = number[r, n_symbols + symbol]
-        new_links[e, 1] = rule
-        new_links[e, 2] = number[r, below]
-        first_link[span_of_rank[r] + 1] += 1
-    return (
-        spans[:n_spans].copy(),
-        first_item[: n_spans + 1].copy(),
-        np.cumsum(first_edge).astype(np.int32),
-        np.cumsum(first_link).astype(np.int32),
-        table,
-        new_edges,
-        new_links,
+    n_symbols = rules.n_symbols
+    rank = _rank(n, items[:, 2], items[:, 3])
+    order = np.lexsort((items[:, 0], items[:, 1], rank))
+    items, rank = items[order], rank[order]
+    ranks, first_item, span_of = np.unique(rank, return_index=True, return_inverse=True)
+    number = np.full((n * (n + 1) // 2, 2, n_symbols), -1, np.int32)  # item of this rank, layer and symbol
+    number[rank, items[:, 1], items[:, 0]] = np.arange(len(items))
+
+    rule, i, k, j = edges.T
+    parent, left, right = rules.binary[rule].T
+    edge_rank = _rank(n, i, j)
+    order = np.lexsort((k, rule, edge_rank))
+    table = [number[edge_rank, 0, parent], rule, number[_rank(n, i, k), 1, left], number[_rank(n, k, j), 1, right]]
+    new_edges = np.stack(table, axis=1)[order]
+
+    upper, above, i, j = links.T
+    link_rank = _rank(n, i, j)
+    below = upper.copy()
+    below[above >= 0] = rules.unary[above[above >= 0], 1]
+    link_order = np.lexsort((above, upper, link_rank))
+    table = [number[link_rank, 1, upper], above, number[link_rank, 0, below]]
+    new_links = np.stack(table, axis=1)[link_order]
+
+    def starts(sorted_ranks: np.ndarray) -> np.ndarray:
+        return np.append(np.searchsorted(sorted_ranks, ranks), len(sorted_ranks)).astype(np.int32)
+
+    return Forest(
+        np.ascontiguousarray(items[first_item, 2:]),
+        np.append(first_item, len(items)).astype(np.int32),
+        starts(edge_rank[order]),
+        starts(link_rank[link_order]),
+        np.column_stack([items[:, :2], span_of]).astype(np.int32),
+        new_edges.astype(np.int32),
+        new_links.astype(np.int32),
     )
 
 
@@ -303,23 +271,30 @@ def coarse_forest(
     found = _prune(rules, weights, inside, threshold)
     if not len(found[0]):
         return None
-    return Forest(*_assemble(rules, len(lexical[0]) - 1, *found))
+    return _assemble(rules, len(lexical[0]) - 1, *found)
 
 
 @njit(cache=True, nogil=True)
-def fewest_pieces(n, n_active):  # type: ignore[no-untyped-def]
-    """Cut a sentence into the fewest spans over which something can be built; int64 (n_pieces, 2).
+def fewest_pieces(n, inside):  # type: ignore[no-untyped-def]
+    """Cut a sentence into the fewest spans over which something can be built, the likeliest ones; (n_pieces, 2).
 
-    ``n_active`` is that of :func:`coarse_inside`. A word over which nothing can be built is a piece by itself.
+    ``inside`` is what :func:`coarse_inside` gave. A word over which nothing can be built is a piece by itself.
     """
+    _, top, exponent, _, n_active = inside
     pieces = np.full(n + 1, n + 1, np.int64)
+    score = np.full(n + 1, -np.inf)
     begin = np.zeros(n + 1, np.int64)
-    pieces[0] = 0
+    pieces[0], score[0] = 0, 0.0
     for j in range(1, n + 1):
         for i in range(j):
-            if (n_active[span_id(i, j)] > 0 or j - i == 1) and pieces[i] + 1 < pieces[j]:
-                pieces[j] = pieces[i] + 1
-                begin[j] = i
+            cell = span_id(i, j)
+            if n_active[cell] == 0 and j - i > 1:
+                continue
+            value = score[i] - 1e6
+            if n_active[cell] > 0:
+                value = score[i] + np.log(top[cell].max()) + exponent[cell] * np.log(2.0)
+            if pieces[i] + 1 < pieces[j] or (pieces[i] + 1 == pieces[j] and value > score[j]):
+                pieces[j], score[j], begin[j] = pieces[i] + 1, value, i
     cuts = np.empty((pieces[n], 2), np.int64)
     j = n
     for p in range(pieces[n] - 1, -1, -1):

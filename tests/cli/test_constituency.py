@@ -1,0 +1,95 @@
+"""The parser from the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spectragram.cli import main
+from spectragram.data.brackets import parse_tree
+from spectragram.data.brackets import write_trees
+from spectragram.synthetic.english import english_trees
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("constituency")
+    write_trees(english_trees(200), folder / "train.mrg")
+    write_trees(english_trees(230)[200:], folder / "dev.mrg")
+    args = ["--fast", "--states", "4", "--iterations", "1", "--jobs", "1", "--quiet"]
+    assert main(["train", "constituency", str(folder / "train.mrg"), "--out", str(folder / "m"), *args]) == 0
+    return folder
+
+
+def run(capsys, *args: object) -> str:
+    assert main([str(arg) for arg in args]) == 0
+    return capsys.readouterr().out
+
+
+def test_one_line_out_for_each_line_in(files, tmp_path, capsys):
+    text = tmp_path / "in.txt"
+    text.write_text("The dog barks .\n\n( odd ) input\nzork\n", encoding="utf-8")
+    lines = run(capsys, "predict", files / "m", text).split("\n")
+    assert len(lines) == 5 and lines[1] == "" and lines[4] == ""
+    assert parse_tree(lines[2]).leaves() == ["-LRB-", "odd", "-RRB-", "input"]
+    out = tmp_path / "out.txt"
+    run(capsys, "predict", files / "m", text, "--out", out, "--decoder", "max-rule")
+    assert len(out.read_text(encoding="utf-8").split("\n")) == 5
+
+
+def test_kbest_marginals_and_surprisal(files, tmp_path, capsys):
+    text = tmp_path / "in.txt"
+    text.write_text("The dog barks .\nIt runs\n", encoding="utf-8")
+    best = run(capsys, "predict", files / "m", text, "--kbest", 3).splitlines()
+    values = [float(value) for value in best[0].split("\t")[::2]]
+    assert len(best) == 2 and len(values) <= 3 and max(values) <= 1e-9
+    posteriors = [json.loads(line) for line in run(capsys, "predict", files / "m", text, "--marginals").splitlines()]
+    assert len(posteriors) == 2 and len(posteriors[0]["tags"]) == 4
+    assert all(0.0 <= p <= 1.0001 for _, _, _, p in posteriors[0]["spans"])
+    bits = [line.split() for line in run(capsys, "predict", files / "m", text, "--surprisal").splitlines()]
+    assert [len(line) for line in bits] == [5, 3]
+    assert all(float(value) >= -1e-6 for line in bits for value in line)
+
+
+def test_evaluate_prints_what_evalb_does(files, capsys):
+    scores = json.loads(run(capsys, "evaluate", files / "m", files / "dev.mrg", "--json"))
+    wanted = {"f1", "precision", "recall", "exact", "f1_40", "tag_accuracy", "sentences", "sentences_per_second"}
+    assert wanted | {"fallbacks"} <= set(scores)
+    assert scores["f1"] > 60 and scores["sentences"] == 30 and scores["fallbacks"] == 0
+
+
+def test_inspect_shows_states_and_draws(files, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    shown = run(capsys, "inspect", files / "m", "--html", page, "--sentence", "The <b> dog barks")
+    assert "NP" in shown and "states" in shown
+    html = page.read_text(encoding="utf-8")
+    assert html.count("<svg") == 3 and "&lt;b&gt;" in html
+
+
+def test_traces_and_functional_tags_are_taken_off(tmp_path, capsys):
+    data = tmp_path / "raw.mrg"
+    data.write_text(
+        "( (S (NP-SBJ-1 (DT The) (NN dog)) (VP (VBZ is) (VP (VBN seen) (NP (-NONE- *-1))))) )\n" * 4, encoding="utf-8"
+    )
+    assert main(["train", "constituency", str(data), "-o", str(tmp_path / "m"), "--fast", "-q"]) == 0
+    scores = json.loads(run(capsys, "evaluate", tmp_path / "m", data, "--json"))
+    assert scores["f1"] == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "no trees"), ("(S (NP a)\n", "data.mrg:1"), ("plain text\n", "data.mrg:1"), ("(S (NP ()))\n", "data.mrg:1")],
+)
+def test_bad_treebanks_are_refused_with_file_and_line(tmp_path, capsys, text, message):
+    data = tmp_path / "data.mrg"
+    data.write_text(text, encoding="utf-8")
+    assert main(["train", "constituency", str(data), "-o", str(tmp_path / "m")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "m").exists()
+
+
+def test_options_that_exclude_each_other(files, tmp_path, capsys):
+    assert main(["train", "constituency", str(files / "train.mrg"), "-o", str(tmp_path / "m"), "--fast", "--best"]) == 2
+    assert main(["predict", str(files / "m"), str(files / "dev.mrg"), "--kbest", "2", "--surprisal"]) == 2
+    assert capsys.readouterr().err.count("exclude each other") == 2
