@@ -31,6 +31,15 @@ def test_gap_bounds_what_is_missing(examples):
     assert 0 <= missing <= rough.gap * weights.sum()
 
 
+def test_gap_by_hand():
+    found = mixture_weights(np.array([[1.0, 0.0], [0.5, 0.5]]), weights=np.array([1.0, 1.0]), max_iter=1)
+    # p = (1/2, 1/2), gradient = (1 / .5 + .5 / .5, .5 / .5) = (3, 1); (3 - 2) / 2
+    assert found.gap == pytest.approx(0.5)
+    assert found.log_likelihood == pytest.approx(2 * np.log(0.5))
+    np.testing.assert_allclose(found.weights, [0.75, 0.25])
+    assert (found.n_iterations, found.converged) == (1, False)
+
+
 def test_optimum_agrees_with_a_general_solver(examples):
     views, weights = examples
     found = mixture_weights(*views, weights=weights, tolerance=1e-9, max_iter=100_000)

@@ -97,8 +97,6 @@ def _chain(moments: ProductMoments, background: Sequence[np.ndarray]) -> list[np
     order = moments.order
     # A view's own mean: all other indices at the constant.
     singles = [E[(slice(None), *(slice(None) if k == view else 0 for k in range(order)))] for view in range(order)]
-    for single in singles:
-        single[:, 0] = 1.0  # groups without examples
     priors = [np.concatenate([np.ones((len(mean), 1)), mean], axis=1) for mean in background]
     letters = "ijk"[:order]
     outer = ",".join("a" + letter for letter in letters) + "->a" + letters
