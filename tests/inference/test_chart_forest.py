@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_coarse import coarse_forest, coarse_inside, fewest_pieces
+from spectragram.inference.chart_coarse import CoarseChart, coarse_forest, coarse_inside, fewest_pieces
 from spectragram.inference.chart_forest import forest_posteriors, thin_forest
 from spectragram.inference.chart_rules import Forest
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
@@ -20,7 +20,7 @@ def full_forest(grammar: TinyGrammar, n: int) -> Forest:
 
 
 def part_of_edge(forest: Forest, e: int) -> tuple:
-    parent, rule, left, right = forest.edges[e]
+    _, rule, left, right = forest.edges[e]
     i, k = forest.spans[forest.items[left, 2]]
     j = forest.spans[forest.items[right, 2], 1]
     return "edge", int(rule), int(i), int(k), int(j)
@@ -97,9 +97,7 @@ def test_thinning_keeps_exactly_the_likely_part(rng):
     kept = {part_of_edge(thin, e) for e in range(len(thin.edges))}
     assert kept == {part_of_edge(forest, e) for e in range(len(forest.edges)) if found.edges[e] >= 0.02}
     assert 0 < len(thin.edges) < len(forest.edges)
-    again = forest_posteriors(
-        grammar.rules, thin, grammar.operators, grammar.lexical_of(thin.items, thin.spans)
-    )
+    again = forest_posteriors(grammar.rules, thin, grammar.operators, grammar.lexical_of(thin.items, thin.spans))
     assert again.log_value < found.log_value
 
 
@@ -126,9 +124,9 @@ def test_pieces_are_the_fewest_and_among_those_the_likeliest(rng):
     exponent = np.zeros(len(n_active), np.int64)
     active = np.zeros((len(n_active), 1), np.int16)
     exponent[4 * 3 // 2 + 1] = 3  # (1, 4) is eight times as likely as (2, 4)
-    assert fewest_pieces(n, (top, top, exponent, active, n_active)).tolist() == [[0, 1], [1, 4]]
+    assert fewest_pieces(n, CoarseChart(top, top, exponent, active, n_active)).tolist() == [[0, 1], [1, 4]]
     exponent[2 * 1 // 2 + 0] = 6  # and (0, 2) more so than (0, 1)
-    assert fewest_pieces(n, (top, top, exponent, active, n_active)).tolist() == [[0, 2], [2, 4]]
+    assert fewest_pieces(n, CoarseChart(top, top, exponent, active, n_active)).tolist() == [[0, 2], [2, 4]]
     grammar = tiny_grammar(rng, signed=False)
     inside = coarse_inside(grammar.rules, grammar.weights, *grammar.coarse_lexical(n))
     assert fewest_pieces(n, inside).tolist() == [[0, 4]]

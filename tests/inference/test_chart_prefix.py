@@ -33,7 +33,9 @@ def recursive_grammar(rng: np.random.Generator):
     root /= root.sum()
     words = rng.random((N_WORDS, m))
     words /= words.sum(axis=0)
-    operators = make_operators(rules, np.full(3, m, np.int32), tensors.ravel(), matrices.ravel(), kept.ravel(), root.ravel())
+    operators = make_operators(
+        rules, np.full(3, m, np.int32), tensors.ravel(), matrices.ravel(), kept.ravel(), root.ravel()
+    )
     return rules, operators, words
 
 

@@ -7,12 +7,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.fixed_tree import BINARY, LEXICAL, UNARY, Counts, Nodes, count_assignments, expected_counts, tree_values
 from spectragram.inference.chart_forest import layout
+from spectragram.inference.fixed_tree import (
+    BINARY,
+    LEXICAL,
+    UNARY,
+    Counts,
+    Nodes,
+    count_assignments,
+    expected_counts,
+    tree_values,
+)
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
 
-# (2 (0 w0) (3 -u3- ...)): rule 1 is 2 -> 1 3, rule 3 is 3 -> 0 2, unary rule 0 is 2 -> 0.
-#   node 0: tag 1, word 0; node 1: tag 0, word 1; node 2: tag 0, word 2; node 3: 2 over tag 0; node 4: 3 -> 0 2; node 5: 2 -> 1 3
+# (2 (1 w0) (3 (0 w1) (2 (0 w2)))): rule 1 is 2 -> 1 3, rule 3 is 3 -> 0 2, unary rule 0 is 2 -> 0.
+# Nodes 0-2: tags 1, 0, 0 over words 0, 1, 2; node 3: symbol 2 over tag 0; node 4: 3 -> 0 2; node 5: 2 -> 1 3.
 NODES = Nodes(
     kind=np.array([LEXICAL, LEXICAL, LEXICAL, UNARY, BINARY, BINARY], np.int8),
     symbol=np.array([1, 0, 0, 2, 3, 2], np.int32),

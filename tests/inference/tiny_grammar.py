@@ -49,7 +49,9 @@ class TinyGrammar:
 
     def tensor(self, r: int) -> np.ndarray:
         a, b, c = (self.operators.n_states[s] for s in self.rules.binary[r])
-        return self.operators.binary[self.operators.binary_start[r] : self.operators.binary_start[r + 1]].reshape(a, b, c)
+        return self.operators.binary[self.operators.binary_start[r] : self.operators.binary_start[r + 1]].reshape(
+            a, b, c
+        )
 
     def matrix(self, u: int) -> np.ndarray:
         a, b = (self.operators.n_states[s] for s in self.rules.unary[u])
@@ -91,7 +93,9 @@ class TinyGrammar:
         ]
 
 
-def tiny_grammar(rng: np.random.Generator, *, signed: bool, n_states: tuple[int, ...] = (2, 1, 3, 2), n_words: int = 5) -> TinyGrammar:
+def tiny_grammar(
+    rng: np.random.Generator, *, signed: bool, n_states: tuple[int, ...] = (2, 1, 3, 2), n_words: int = 5
+) -> TinyGrammar:
     """Random weights; ``signed`` ones are negative as often as positive."""
     binary = np.array([[2, 0, 1], [2, 1, 3], [2, 2, 3], [3, 0, 2], [3, 1, 1], [3, 3, 2]])
     unary = np.array([[2, 0], [3, 1], [3, 1], [2, 3]])
