@@ -19,12 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from spectragram.automata.em import forward
+from spectragram.automata.em import Expected, expect_tree
 from spectragram.automata.wfa import WFA
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar, root_distribution
 from spectragram.engine import map_threads
-from spectragram.inference.chain import expected_counts
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 
 __all__ = ["Counts", "learn_em", "maximize"]
@@ -45,11 +44,13 @@ class Counts:
     stops: np.ndarray
 
     def plus(self, factor: float, other: Counts) -> Counts:
+        """Counts + factor * other."""
         return Counts(
             self.starts + factor * other.starts, self.moves + factor * other.moves, self.stops + factor * other.stops
         )
 
     def normalised(self) -> Counts:
+        """Probabilities: starts sum to one, and so do all ways to leave each state."""
         leaving = self.moves.sum(axis=(-3, -1)) + self.stops
         return Counts(
             self.starts / self.starts.sum(axis=-1, keepdims=True),
@@ -139,21 +140,20 @@ def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator)
 def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Counts, float]:
     """Expected counts of every head's automaton on its own sequences, and their log-likelihood."""
 
-    def one_head(head: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
-        tree, initial = trees[head], weights.starts[head]
-        if not tree.ends.any():
-            return np.zeros_like(initial), np.zeros_like(weights.moves[head]), np.zeros_like(initial), 0.0
-        states, scales = forward(tree, WFA(initial, weights.moves[head], weights.stops[head]))
-        transposed = np.ascontiguousarray(weights.moves[head].transpose(0, 2, 1))
-        moves, stops, starts, ending = expected_counts(
-            tree.parent, tree.symbol, tree.groups, tree.ends, states, scales, transposed, weights.stops[head]
-        )
-        walking = float(tree.through[1:] @ np.log(scales[1:]))
-        return starts, moves * weights.moves[head], stops, ending + walking
+    def one_head(head: int) -> Expected:
+        starts, moves, stops = weights.starts[head], weights.moves[head], weights.stops[head]
+        if not trees[head].ends.any():
+            return Expected(np.zeros_like(starts), np.zeros_like(moves), np.zeros_like(stops), 0.0)
+        return expect_tree(trees[head], WFA(starts, moves, stops))
 
     with threadpool_limits(1, user_api="blas"):
-        starts, moves, stops, values = zip(*map_threads(one_head, range(len(trees)), n_jobs), strict=True)
-    return Counts(np.stack(starts), np.stack(moves), np.stack(stops)), float(sum(values))
+        parts = map_threads(one_head, range(len(trees)), n_jobs)
+    counts = Counts(
+        np.stack([part.starts for part in parts]),
+        np.stack([part.moves for part in parts]),
+        np.stack([part.stops for part in parts]),
+    )
+    return counts, sum(part.log_likelihood for part in parts)
 
 
 def maximize(expected: Counts, coarse_of: np.ndarray) -> Counts:

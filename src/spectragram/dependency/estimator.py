@@ -11,8 +11,8 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.dependency.encoding import Alphabet, Encoded, encode_trees
-from spectragram.dependency.factors import Chart, Factors, learn_factors, sentence_chart
-from spectragram.dependency.features import modifier_sequences
+from spectragram.dependency.factors import Chart, Factors, Templates, learn_factors, sentence_chart
+from spectragram.dependency.features import ModifierSequences, modifier_sequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels, learn_labels
 from spectragram.dependency.learners import LEARNERS, Training, learn_grammar
@@ -33,7 +33,9 @@ PRESETS: dict[str, dict[str, int]] = {
 }
 FLOOR = 1e-30
 """Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
-TOKENS_PER_WEIGHT, MOST_BITS = 24, 22
+LABEL_EPOCHS = 2
+WEIGHTS_PER_TOKEN, MOST_BITS = 24, 22
+"""Size of the tables of hashed weights."""
 
 
 class DependencyParser(Estimator):
@@ -67,8 +69,12 @@ class DependencyParser(Estimator):
 
     Attributes
     ----------
-    labels_ : tuple of str
-        Relations, without that of root words.
+    grammar_ : Grammar
+        The automata of all heads.
+    sequences_ : ModifierSequences
+        The modifier sequences of training, which pictures of automata need.
+    tags_, labels_ : tuples of str
+        Symbols of the automata by number, 0 for unknown ones; relations, without that of root words.
     n_fallbacks_ : int
         Sentences of the last call for which the estimates summed to nothing positive; they were parsed with DET+F.
     n_negative_ : int
@@ -129,16 +135,16 @@ class DependencyParser(Estimator):
         self._learn_automata(encoded, heads, settings, rng)
         bits = _table_bits(len(heads))
         self._factors = Factors.empty(words=self.words, bits=bits) if self.factors else None
-        templates = Factors.empty(words=self.words, bits=0).arc_templates
         if self._factors is not None:
             with progress("factors", settings["n_epochs"], enabled=self.verbose) as advance:
                 self._factors = learn_factors(
-                    self._factors, self._grammar, encoded, heads, n_epochs=settings["n_epochs"], rng=rng,
+                    self._factors, self.grammar_, encoded, heads, n_epochs=settings["n_epochs"], rng=rng,
                     n_jobs=self.n_jobs, report=advance,
                 )  # fmt: skip
         self._labels = learn_labels(
-            sentences, encoded, heads, templates, n_symbols=len(self._alphabet.tags), n_epochs=2, bits=bits, rng=rng
-        )
+            sentences, encoded, heads, Templates.for_labels(words=self.words), n_coarse=len(self._alphabet.coarse),
+            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=bits, rng=rng,
+        )  # fmt: skip
         self.labels_ = self._labels.names
         self.n_fallbacks_ = self.n_negative_ = 0
         self.summary_ = {
@@ -146,7 +152,7 @@ class DependencyParser(Estimator):
             "words": len(heads),
             "tags": len(self._alphabet.tags) - 1,
             "tag_column": self._alphabet.column,
-            "states": self._grammar.n_states,
+            "states": self.grammar_.n_states,
             "lifted_sentences": lifted,
             "seconds": round(time.perf_counter() - started, 2),
         }
@@ -171,6 +177,7 @@ class DependencyParser(Estimator):
     ) -> None:
         counts = self._alphabet.tags.counts.astype(np.float64)
         sequences = modifier_sequences(encoded, heads, len(counts))
+        self.sequences_ = sequences
         training = Training(sequences, counts, self._alphabet.coarse_of)
         with progress("automata", 2 * settings["max_iter"], enabled=self.verbose) as advance:
 
@@ -180,8 +187,14 @@ class DependencyParser(Estimator):
                     min_mass=self.min_mass, rng=rng, n_jobs=self.n_jobs, report=advance,
                 )  # fmt: skip
 
-            self._grammar = learn(self.learner)
+            self.grammar_ = learn(self.learner)
             self._fallback = learn("det+f")
+
+    @property
+    def tags_(self) -> tuple[str, ...]:
+        """Symbols of the automata, by number."""
+        self._require_fitted()
+        return self._alphabet.tags.words
 
     # -- parsing ---------------------------------------------------------------------------------------------------
 
@@ -245,7 +258,7 @@ class DependencyParser(Estimator):
         if self._factors is not None:
             arcs = pair_scores(self._factors.arc_templates.pairs(columns), self._factors.arc_weights)
             stops = pair_scores(self._factors.stop_templates.pairs(columns), self._factors.stop_weights)
-        chart = sentence_chart(self._grammar, columns, arcs, stops)
+        chart = sentence_chart(self.grammar_, columns, arcs, stops)
         if chart.sign > 0:
             return chart, False
         return sentence_chart(self._fallback, columns, arcs, stops), True
@@ -280,10 +293,12 @@ class DependencyParser(Estimator):
 
     def _get_state(self) -> State:
         arrays = {"coarse_of": self._alphabet.coarse_of}
-        for name, grammar in (("grammar", self._grammar), ("fallback", self._fallback)):
+        for name, grammar in (("grammar", self.grammar_), ("fallback", self._fallback)):
             arrays |= {f"{name}.{part}": array for part, array in asdict(grammar).items()}
         if self._factors is not None:
             arrays |= {"arc_weights": self._factors.arc_weights, "stop_weights": self._factors.stop_weights}
+        for part, array in asdict(self.sequences_).items():
+            arrays[f"sequences.{part}"] = array
         arrays |= {"label_weights": self._labels.weights, "label_candidates": self._labels.candidates}
         values = {
             "alphabet": self._alphabet.to_state(),
@@ -294,9 +309,12 @@ class DependencyParser(Estimator):
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._alphabet = Alphabet.from_state(values["alphabet"], arrays["coarse_of"])
-        self._grammar, self._fallback = (
+        self.grammar_, self._fallback = (
             Grammar(*(arrays[f"{name}.{part}"] for part in ("root", "initial", "operators", "final")))
             for name in ("grammar", "fallback")
+        )
+        self.sequences_ = ModifierSequences(
+            *(arrays[f"sequences.{part}"] for part in ("tokens", "offsets", "blocks", "roots"))
         )
         empty = Factors.empty(words=self.words, bits=0)
         self._factors = None
@@ -307,7 +325,7 @@ class DependencyParser(Estimator):
             tuple(values["labels"]),
             values["root_label"],
             arrays["label_candidates"],
-            empty.arc_templates,
+            Templates.for_labels(words=self.words),
             arrays["label_weights"],
         )
         self.labels_ = self._labels.names
@@ -329,7 +347,7 @@ def _listed(sentences: Iterable[Sentence], *, may_be_empty: bool = False) -> lis
 
 def _table_bits(n_tokens: int) -> int:
     """Weights to a table: the power of two above so many for each token, 14 to 22 bits."""
-    return int(np.clip(np.ceil(np.log2(TOKENS_PER_WEIGHT * n_tokens)), 14, MOST_BITS))
+    return int(np.clip(np.ceil(np.log2(WEIGHTS_PER_TOKEN * n_tokens)), 14, MOST_BITS))
 
 
 def _head_distributions(chart: Chart) -> np.ndarray:

@@ -4,10 +4,9 @@
 
 The automata see modifier sequences only; the factors see the sentence. Scores are sums of weights of hashed features
 (:mod:`spectragram.inference.pair_factors`), fitted by conditional likelihood with the automata held fixed: the gradient
-is gold minus expected, read off the marginals of the same chart that parses. AdaGrad in small batches, weights averaged.
+is gold minus expected, read off the marginals of the chart that parses. AdaGrad in small batches, weights averaged.
 
-Templates are written ``here | there``: atoms of the head, then of the modifier (or of the last word of the half). An atom
-is a column (t tag, c coarse tag, w word) and an offset away from the head: at a modifier ``t+1`` is the tag beyond it
+Templates are written ``here | there``: atoms of the head, then of the modifier (or the last word of the half). An atom is a column (t tag, c coarse tag, w word) and an offset away from the head: at a modifier ``t+1`` is the tag beyond it
 and ``t-1`` the one before it; at a head ``t-1`` lies on its other side. A star adds the distance.
 """
 
@@ -47,6 +46,12 @@ STOP_WORD_TEMPLATES = """
     w0 | *            w0 | t+1        w0 | t+1 *        t0 | w+1 *        | w0 t+1        w0 | w+1       w0 t-1 | *
 """
 STOP_BETWEEN = "t0 | t+1"
+LABEL_TEMPLATES = """
+    t0 | t0           t0 | t0 *       c0 | c0 *         t0 t+1 | t0       t0 t-1 | t0     t0 | t0 t-1    t0 | t0 t+1
+"""
+LABEL_WORD_TEMPLATES = """
+    w0 | t0           t0 | w0         w0 | w0           | w0 t0           | w0 t+1        c0 | w0 *
+"""
 
 COLUMNS = "tcw"
 GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
@@ -82,6 +87,11 @@ class Templates:
                 for a, atom in enumerate(atoms.split()):
                     arrays[side, t, a] = COLUMNS.index(atom[0]), int(atom[1:])
         return cls(arrays[0], arrays[1], np.array(["*" in entry for entry in listed]), first)
+
+    @classmethod
+    def for_labels(cls, *, words: bool) -> Templates:
+        """Those of the arcs of a finished tree, for their labels."""
+        return cls.parse(LABEL_TEMPLATES + (LABEL_WORD_TEMPLATES if words else ""), "t0 | t0 t-1 t+1", 1)
 
     def pairs(self, columns: np.ndarray) -> Pairs:
         """What the templates see in a sentence with columns (3, n)."""

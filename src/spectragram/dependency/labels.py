@@ -1,8 +1,10 @@
 """Relations (DEPREL) of the words of a finished tree: a log-linear choice for each arc.
 
-    P(label | i, j, x) ~ exp sum_t w[feature_t(i, j), label]       over the labels that words tagged as j is had in training
+    P(label | i, j, x) ~ exp sum_t w[feature_t(i, j), label]
 
-Features are those of the arcs (:mod:`spectragram.dependency.factors`). The root word gets the label that root words have.
+over the labels that training has for modifiers tagged as j on that side of such a head (its coarse tag).
+Features are hashed as those of the arcs (:mod:`spectragram.dependency.factors`). The root word gets the label that
+root words have.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ __all__ = ["Labels", "learn_labels"]
 
 @dataclass(frozen=True)
 class Labels:
-    """Names of labels, that of root words, which may occur with each tag (k, l) bool, and weights (2^b,) float32."""
+    """Names of labels, that of root words, and weights (2^b,) float32.
+
+    candidates (2, c, k, l) bool: labels considered for a direction, the head's coarse tag and the modifier's tag.
+    """
 
     names: tuple[str, ...]
     root: str
@@ -33,9 +38,26 @@ class Labels:
 
     def predict(self, columns: np.ndarray, heads: np.ndarray) -> list[str]:
         """The label of every word of a sentence with columns (3, n) and heads (n,)."""
-        scores = label_scores(self.templates.pairs(columns), heads, self.candidates[columns[0]], self.weights)
+        scores = label_scores(self.templates.pairs(columns), heads, self.allowed(columns, heads), self.weights)
         best = scores.argmax(axis=1)
         return [self.names[label] if head else self.root for label, head in zip(best, heads, strict=True)]
+
+    def allowed(self, columns: np.ndarray, heads: np.ndarray) -> np.ndarray:
+        """Candidates of every word of a sentence, (n, l) bool."""
+        direction = (np.arange(len(heads)) >= heads).astype(np.int64)
+        return self.candidates[direction, columns[1][heads - 1], columns[0]]
+
+
+def _find_candidates(encoded: Encoded, heads: np.ndarray, labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """What training has for each combination; the labels of the tag, or all, where it has none."""
+    begins = np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
+    words = np.flatnonzero(heads > 0)
+    above = (begins + heads - 1)[words]
+    candidates = np.zeros(shape, np.bool_)
+    candidates[(words > above).astype(np.int64), encoded.coarse[above], encoded.tags[words], labels[words]] = True
+    of_tag = candidates.any(axis=(0, 1))
+    of_tag[~of_tag.any(axis=1)] = True
+    return np.where(candidates.any(axis=3, keepdims=True), candidates, of_tag)
 
 
 def learn_labels(
@@ -44,6 +66,7 @@ def learn_labels(
     heads: np.ndarray,
     templates: Templates,
     *,
+    n_coarse: int,
     n_symbols: int,
     n_epochs: int,
     bits: int,
@@ -56,10 +79,7 @@ def learn_labels(
     names = tuple(sorted({label for label, head in zip(given, heads, strict=True) if head})) or (root,)
     number = {name: i for i, name in enumerate(names)}
     gold = np.array([number.get(label, 0) for label in given])
-    candidates = np.zeros((n_symbols, len(names)), np.bool_)
-    inside = heads > 0
-    candidates[encoded.tags[inside], gold[inside]] = True
-    candidates[~candidates.any(axis=1)] = True
+    candidates = _find_candidates(encoded, heads, gold, (2, n_coarse, n_symbols, len(names)))
     labels = Labels(names, root, candidates, templates, np.zeros(1 << bits, np.float32))
     if len(names) == 1:
         return labels
@@ -71,7 +91,7 @@ def learn_labels(
             span = slice(*encoded.offsets[sentence : sentence + 2])
             columns, mine = encoded.columns(sentence), heads[span]
             pairs = templates.pairs(columns)
-            gradient = -_softmax(label_scores(pairs, mine, candidates[columns[0]], weights.table))
+            gradient = -_softmax(label_scores(pairs, mine, labels.allowed(columns, mine), weights.table))
             gradient[np.arange(len(mine)), gold[span]] += 1.0
             step_labels(pairs, mine, gradient, weights, RATE, now)
         report()

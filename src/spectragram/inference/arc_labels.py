@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spectragram.inference.pair_factors import STIR, find_place, step_weight
+from spectragram.inference.pair_factors import SMALLEST_STEP, STIR, find_place, step_weight
 
 __all__ = ["label_scores", "step_labels"]
 
@@ -20,40 +20,44 @@ def label_scores(pairs, heads, candidates, table):  # type: ignore[no-untyped-de
     n, n_labels = candidates.shape
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
     scores = np.full((n, n_labels), -np.inf)
+    keys = np.empty(pairs.here.shape[2], np.uint64)
     for j in range(n):
-        i = heads[j] - 1
-        if i < 0:
-            continue
-        d = int(i < j)
-        for label in range(n_labels):
-            if candidates[j, label]:
-                total = 0.0
-                for t in range(pairs.here.shape[2]):
-                    total += table[_label_place(pairs, d, i, j, t, label, shift)]
-                scores[j, label] = total
+        if heads[j] > 0:
+            _find_keys(pairs, heads[j] - 1, j, keys)
+            for label in range(n_labels):
+                if candidates[j, label]:
+                    total = 0.0
+                    for t in range(len(keys)):
+                        total += table[find_place((keys[t] ^ np.uint64(label + 1)) * STIR, shift)]
+                    scores[j, label] = total
     return scores
 
 
 @njit(cache=True, nogil=True)
 def step_labels(pairs, heads, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
     """Climb along the gradient (n, l) of the labels of a sentence by AdaGrad, changing ``weights``."""
+    table, squares, summed = weights
     n, n_labels = gradient.shape
-    shift = np.uint64(64 - int(np.log2(len(weights.table)) + 0.5))
+    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    keys = np.empty(pairs.here.shape[2], np.uint64)
     for j in range(n):
-        i = heads[j] - 1
-        if i < 0:
-            continue
-        d = int(i < j)
-        for label in range(n_labels):
-            g = gradient[j, label]
-            if abs(g) > 1e-3:
-                for t in range(pairs.here.shape[2]):
-                    step_weight(weights, _label_place(pairs, d, i, j, t, label, shift), g, rate, now)
+        if heads[j] > 0:
+            _find_keys(pairs, heads[j] - 1, j, keys)
+            for label in range(n_labels):
+                g = gradient[j, label]
+                if abs(g) > SMALLEST_STEP:
+                    for t in range(len(keys)):
+                        place = find_place((keys[t] ^ np.uint64(label + 1)) * STIR, shift)
+                        step_weight(table, squares, summed, place, g, rate, now)
 
 
 @njit(cache=True, nogil=True)
-def _label_place(pairs, d, i, j, t, label, shift):  # type: ignore[no-untyped-def]
-    key = pairs.here[d, i, t] + pairs.there[d, j, t]
-    if pairs.graded[t]:
-        key += np.uint64(pairs.grades[abs(i - j)] + 1) * STIR
-    return find_place((key ^ np.uint64(label + 1)) * STIR, shift)
+def _find_keys(pairs, i, j, keys):  # type: ignore[no-untyped-def]
+    """The keys of the arc from i to j, before any label is added."""
+    d = int(i < j)
+    here, there, graded = pairs.here[d, i], pairs.there[d, j], pairs.graded
+    grade = np.uint64(pairs.grades[abs(i - j)] + 1) * STIR
+    for t in range(len(keys)):
+        keys[t] = here[t] + there[t]
+        if graded[t]:
+            keys[t] += grade

@@ -6,11 +6,11 @@
     theta^C, theta^I    halves, links                     (2, n, n, m)   [direction, head, distance to the far end]
     alpha_1, alpha_inf  initial, final                    (2, k, m)      [direction, symbol of the head]
     A_sigma             operators                         (2, k, k, m, m)   [direction, head, modifier]
-    mu_{i,j}            marginals of ``Marginals.arcs``   (2, n, n)
+    mu_{i,j}            arc marginals                     (2, n, n)
 
 A *half* is a head with the modifiers on one side and all below them, a *link* a half whose last modifier still lacks
 its outer half. Everything is indexed by direction (LEFT 0, RIGHT 1), head and distance, so that one recursion serves
-both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about ending the half there.
+both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
 Costs O(n^3 m + n^2 m^2). Weights may be negative (spectral estimates): the sign of Z is returned. Every word is the

@@ -1,6 +1,6 @@
 """The projective tree with the highest sum of arc scores (Eisner 2000), for minimum-risk decoding of marginals.
 
-    y* = argmax_y sum_{(i, j) in y} score(i, j)                                            (Balle et al. 2014, equation 2)
+    y* = argmax_y sum_{(i, j) in y} score(i, j)                                          (Balle et al. 2014, equation 2)
 
 Scores are indexed as in :mod:`spectragram.inference.headed`: direction, head, distance.
 """

@@ -61,7 +61,7 @@ def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
     columns (c, n) int64; atoms (t, a, 2) int64, each a column (-1 for none) and an offset, counted away from the head
     (in the direction of the pair). Returns (2, n, t) uint64.
     """
-    n_columns, n = columns.shape
+    n = columns.shape[1]
     n_templates, n_atoms, _ = atoms.shape
     keys = np.empty((2, n, n_templates), np.uint64)
     for d in range(2):
@@ -88,81 +88,87 @@ def find_place(key, shift):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _find_places(pairs, d, i, j, s, between, n_between, shift, places):  # type: ignore[no-untyped-def]
+def _find_places(here, there, grade, graded, between, shift, places):  # type: ignore[no-untyped-def]
     """Write the places of a pair's features; returns how many there are. The last template is that of words between."""
-    here, there = pairs.here[d, i], pairs.there[d, j]
-    grade = np.uint64(pairs.grades[s] + 1) * STIR
+    grade_key = np.uint64(grade + 1) * STIR
     last = len(here) - 1
     for t in range(last):
         key = here[t] + there[t]
-        if pairs.graded[t]:
-            key += grade
+        if graded[t]:
+            key += grade_key
         places[t] = find_place(key, shift)
     key = here[last] + there[last]
-    for b in range(n_between):
+    for b in range(len(between)):
         places[last + b] = find_place(key + np.uint64(between[b] + 1) * STIR, shift)
-    return last + n_between
+    return last + len(between)
 
 
 @njit(cache=True, nogil=True)
 def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
-    _, n, n_templates = pairs.here.shape
-    n_kinds = pairs.kinds.max() + 1
+    # Taken out of the tuple once: numba counts references each time.
+    here, there, grades, graded, kinds, first = pairs
+    _, n, n_templates = here.shape
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
     scores = np.zeros((2, n, n))
-    places = np.empty(n_templates + n_kinds, np.int64)
-    between = np.empty(n_kinds, np.int64)
+    places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
         away = 2 * d - 1
         for i in range(n):
-            seen = np.zeros(n_kinds, np.bool_)
-            n_between = 0
-            for s in range(n - i if d == 1 else i + 1):
-                j = i + away * s
-                if s >= pairs.first:
-                    found = _find_places(pairs, d, i, j, s, between, n_between, shift, places)
-                    total = 0.0
-                    for f in range(found):
-                        total += table[places[f]]
-                    scores[d, i, s] = total
-                if s > 0 and not seen[pairs.kinds[j]]:
-                    seen[pairs.kinds[j]] = True
-                    between[n_between] = pairs.kinds[j]
-                    n_between += 1
+            between, n_between = _kinds_outwards(kinds, i, away)
+            for s in range(first, n - i if d == 1 else i + 1):
+                known = between[: n_between[s]]
+                found = _find_places(here[d, i], there[d, i + away * s], grades[s], graded, known, shift, places)
+                total = 0.0
+                for f in range(found):
+                    total += table[places[f]]
+                scores[d, i, s] = total
     return scores
 
 
 @njit(cache=True, nogil=True)
 def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
     """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
-    _, n, n_templates = pairs.here.shape
-    n_kinds = pairs.kinds.max() + 1
-    shift = np.uint64(64 - int(np.log2(len(weights.table)) + 0.5))
-    places = np.empty(n_templates + n_kinds, np.int64)
-    between = np.empty(n_kinds, np.int64)
+    here, there, grades, graded, kinds, first = pairs
+    table, squares, summed = weights
+    _, n, n_templates = here.shape
+    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
         away = 2 * d - 1
         for i in range(n):
-            seen = np.zeros(n_kinds, np.bool_)
-            n_between = 0
-            for s in range(n - i if d == 1 else i + 1):
-                j = i + away * s
+            between, n_between = _kinds_outwards(kinds, i, away)
+            for s in range(first, n - i if d == 1 else i + 1):
                 g = gradient[d, i, s]
-                if s >= pairs.first and abs(g) > SMALLEST_STEP:
-                    found = _find_places(pairs, d, i, j, s, between, n_between, shift, places)
+                if abs(g) > SMALLEST_STEP:
+                    known = between[: n_between[s]]
+                    found = _find_places(here[d, i], there[d, i + away * s], grades[s], graded, known, shift, places)
                     for f in range(found):
-                        step_weight(weights, places[f], g, rate, now)
-                if s > 0 and not seen[pairs.kinds[j]]:
-                    seen[pairs.kinds[j]] = True
-                    between[n_between] = pairs.kinds[j]
-                    n_between += 1
+                        step_weight(table, squares, summed, places[f], g, rate, now)
 
 
 @njit(cache=True, nogil=True)
-def step_weight(weights, place, g, rate, now):  # type: ignore[no-untyped-def]
+def _kinds_outwards(kinds, i, away):  # type: ignore[no-untyped-def]
+    """Kinds of words met on the way from word i, each once; and how many before the word at each distance."""
+    n = len(kinds)
+    seen = np.zeros(kinds.max() + 1, np.bool_)
+    between, n_between = np.empty(kinds.max() + 1, np.int64), np.zeros(n, np.int64)
+    found, s = 0, 1
+    while 0 <= i + away * s < n:
+        n_between[s] = found
+        kind = kinds[i + away * s]
+        if not seen[kind]:
+            seen[kind] = True
+            between[found] = kind
+            found += 1
+        s += 1
+    return between, n_between
+
+
+@njit(cache=True, nogil=True)
+def step_weight(table, squares, summed, place, g, rate, now):  # type: ignore[no-untyped-def]
     """One step of AdaGrad on one weight, along its gradient g."""
-    weights.squares[place] += g * g
-    step = rate * g / np.sqrt(weights.squares[place])
-    weights.table[place] += step
-    weights.summed[place] += step * now
+    squares[place] += g * g
+    step = rate * g / np.sqrt(squares[place])
+    table[place] += step
+    summed[place] += step * now

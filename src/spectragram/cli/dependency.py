@@ -1,0 +1,226 @@
+"""The command line of dependency parsers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.options import (
+    Best,
+    Data,
+    Fast,
+    Gold,
+    Html,
+    Input,
+    Jobs,
+    Json,
+    Model,
+    Out,
+    OutText,
+    Quiet,
+    Seed,
+    States,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from spectragram.data import Sentence
+
+Tagger = Annotated[
+    str | None, typer.Option("--tagger", help="A tagger model that fills in tags before parsing, whatever is there.")
+]
+
+
+def train(
+    data: Data,
+    out: Out,
+    states: States = None,
+    learner: Annotated[str, typer.Option("--learner", help="spectral+em, em, spectral, det+f or det.")] = "spectral+em",
+    factors: Annotated[
+        bool, typer.Option("--factors/--no-factors", help="Surface factors beside the automata; without: the paper's.")
+    ] = True,
+    words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
+    tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
+    iterations: Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors.")
+    ] = None,
+    basis: Annotated[
+        str, typer.Option("--basis", help="Spectral: sigma-lambda, or substrings per symbol such as 3.")
+    ] = "3",
+    min_mass: Annotated[
+        float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
+    ] = 0.0,
+    tagger: Tagger = None,
+    fast: Fast = False,
+    best: Best = False,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from trees in CoNLL-U."""
+    from spectragram.data import read_conllu
+    from spectragram.dependency import DependencyParser
+    from spectragram.errors import InputError
+
+    if fast and best:
+        raise InputError("--fast and --best exclude each other", remedy="give one of them")
+    parser = DependencyParser(
+        states,
+        learner,
+        factors=factors,
+        words=words,
+        preset="fast" if fast else "best" if best else "default",
+        tag_column=tags,
+        max_iter=iterations,
+        n_epochs=epochs,
+        basis=_basis(basis),
+        min_mass=min_mass,
+        random_state=seed,
+        n_jobs=jobs,
+        verbose=not quiet,
+    )
+    parser.fit(_tagged(list(read_conllu(data, check_tree=True)), tagger))
+    parser.save(out)
+    trained(out, parser.summary_, quiet=quiet)
+
+
+def predict(
+    model: Model,
+    input: Input = "-",
+    out: OutText = None,
+    marginals: Annotated[
+        bool, typer.Option("--marginals", help="Add each word's probable heads to MISC: Heads=3:0.91,0:0.07.")
+    ] = False,
+    tagger: Tagger = None,
+    jobs: Jobs = -1,
+) -> None:
+    """Fill in heads and relations; everything else is kept."""
+    from spectragram.data import read_conllu, write_conllu
+    from spectragram.dependency import DependencyParser
+
+    parser = DependencyParser.load(model).set_params(n_jobs=jobs)
+    sentences = _tagged(list(read_conllu(input)), tagger)
+    parsed = parser.parse(sentences)
+    if marginals:
+        parsed = [_with_marginals(*pair) for pair in zip(parsed, parser.marginals(sentences), strict=True)]
+    write_conllu(parsed, out)
+    if parser.n_fallbacks_:
+        note(f"{parser.n_fallbacks_} sentences were parsed by the DET+F automata: their estimates were not positive")
+
+
+def evaluate(model: Model, gold: Gold, tagger: Tagger = None, json: Json = False, jobs: Jobs = -1) -> None:
+    """Attachment scores with and without punctuation and relations, exact match, speed."""
+    from spectragram.data import read_conllu
+    from spectragram.dependency import DependencyParser
+
+    parser = DependencyParser.load(model).set_params(n_jobs=jobs)
+    sentences = list(read_conllu(gold, check_tree=True))
+    if sentences:
+        parser.predict(_tagged(sentences[:1], tagger))  # so that speed does not include loading compiled code
+    print_scores(parser.evaluate(_tagged(sentences, tagger)), as_json=json)
+
+
+def inspect(
+    model: Model,
+    html: Html = None,
+    head: Annotated[str | None, typer.Option("--head", help="Show the automaton of this tag.")] = None,
+    direction: Annotated[str, typer.Option("--direction", help="left or right.")] = "left",
+    dfa_states: Annotated[int, typer.Option("--dfa-states", min=1, help="States of its deterministic picture.")] = 10,
+    text: Annotated[str | None, typer.Option("--parse", help="CoNLL-U file whose first trees are drawn.")] = None,
+) -> None:
+    """Sizes; which modifiers frequent tags take; with --head the automaton of one of them."""
+    from spectragram.dependency import DependencyParser
+    from spectragram.dependency.inspection import frequent_modifiers, head_dfa
+
+    parser = DependencyParser.load(model)
+    print_scores(parser.summary_, as_json=False)
+    print()
+    if head is None:
+        print_table(["head", "direction", "none", "most probable first modifiers"], frequent_modifiers(parser))
+    else:
+        found = head_dfa(parser, head, direction, dfa_states)
+        print_table(["state", "stop", "on", "goes to", "times"], found.rows())
+    if html is not None:
+        from spectragram.plots.dependency import save_dependency_page
+
+        save_dependency_page(html, parser, model.name, head, direction, dfa_states, _first(text, 5))
+        note(f"wrote {html}")
+
+
+def demo() -> None:
+    """Parse the embedded English corpus with every learner, and show a tree."""
+    from spectragram.dependency import DependencyParser
+    from spectragram.synthetic import english_dependencies
+
+    trees = english_dependencies(900, seed=1)
+    training, test = trees[:700], trees[700:]
+    rows = []
+    for learner, factors in (
+        ("det", False),
+        ("det+f", False),
+        ("spectral", False),
+        ("spectral+em", False),
+        ("spectral+em", True),
+    ):
+        parser = DependencyParser(6, learner, factors=factors, n_jobs=-1).fit(training)
+        scores = parser.evaluate(test)
+        name = learner + (" with factors" if factors else "")
+        rows.append([name, scores["uas"], scores["las"], scores["exact"], parser.summary_["seconds"]])
+    print_table(["learner", "UAS", "LAS", "exact", "seconds"], rows)
+    note("")
+    parsed = parser.parse([max(test, key=len)])[0]
+    table = zip(
+        range(1, len(parsed) + 1), parsed.forms, parsed.xpos, parsed.heads.tolist(), parsed.deprels, strict=True
+    )
+    print_table(["", "word", "tag", "head", "relation"], [list(row) for row in table])
+
+
+def _basis(text: str) -> str | float:
+    from spectragram.errors import InputError
+
+    if text == "sigma-lambda":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"--basis {text}", remedy="give sigma-lambda or a number such as 3") from None
+
+
+def _first(path: str | None, n: int) -> list[Sentence]:
+    from itertools import islice
+
+    from spectragram.data import read_conllu
+
+    return [] if path is None else list(islice(read_conllu(path), n))
+
+
+def _tagged(sentences: list[Sentence], tagger: str | None) -> list[Sentence]:
+    """The sentences with the tags of a tagger model, in the column that it was trained on."""
+    if tagger is None or not sentences:
+        return sentences
+    from spectragram.errors import InputError
+    from spectragram.tagging import Tagger as TaggerModel
+
+    model = TaggerModel.load(tagger)
+    column = model.summary_.get("layout", {}).get("label", "upos") or "upos"
+    if column not in ("upos", "xpos"):
+        raise InputError(
+            f"--tagger {tagger} labels column {column!r} of another format",
+            remedy="train it on CoNLL-U: spectragram train tagger TRAIN.conllu --label xpos",
+        )
+    tags = model.predict([sentence.forms for sentence in sentences])
+    return [sentence.with_columns(**{column: mine}) for sentence, mine in zip(sentences, tags, strict=True)]
+
+
+def _with_marginals(sentence: Sentence, marginals: np.ndarray) -> Sentence:
+    """Heads of at least one per cent, most probable first, in the column MISC."""
+    misc = []
+    for old, row in zip(sentence.column("misc"), marginals, strict=True):
+        order = (-row).argsort(kind="stable")
+        shown = ",".join(f"{i}:{row[i]:.3f}" for i in order if row[i] >= 0.01)
+        misc.append(f"Heads={shown}" if old == "_" else f"{old}|Heads={shown}")
+    return sentence.with_columns(misc=misc)

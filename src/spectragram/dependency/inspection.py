@@ -1,0 +1,77 @@
+"""What a trained parser knows about heads: their likely modifiers, and the deterministic picture of an automaton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from spectragram.automata.dfa import DFA, approximate_dfa
+from spectragram.errors import InputError
+from spectragram.inference.headed import LEFT, RIGHT
+from spectragram.inference.prefix_tree import grow_prefix_tree
+
+if TYPE_CHECKING:
+    from spectragram.dependency.estimator import DependencyParser
+
+__all__ = ["HeadDFA", "frequent_modifiers", "head_dfa"]
+
+DIRECTIONS = {"left": LEFT, "right": RIGHT}
+
+
+@dataclass(frozen=True)
+class HeadDFA:
+    """The automaton of one head and direction as a deterministic one (section 7.3), and the names of its symbols."""
+
+    dfa: DFA
+    names: tuple[str, ...]
+
+    def rows(self, most: int = 4) -> list[list[object]]:
+        """State, probability of STOP, symbols, where they lead, how often: the ``most`` frequent moves of a state."""
+        rows: list[list[object]] = []
+        for state in range(self.dfa.n_states):
+            counts = self.dfa.counts[state]
+            stop = counts[-1] / max(counts.sum(), 1e-300)
+            targets: dict[int, list[int]] = {}
+            for symbol in np.argsort(-counts[:-1], kind="stable"):
+                if self.dfa.target[state, symbol] >= 0:
+                    targets.setdefault(int(self.dfa.target[state, symbol]), []).append(int(symbol))
+            for target, symbols in list(targets.items())[:most] or [(-1, [])]:
+                shown = " ".join(self.names[symbol] for symbol in symbols[:6]) + (" ..." if len(symbols) > 6 else "")
+                times = int(counts[symbols].sum()) if symbols else 0
+                rows.append([state, float(stop), shown or "-", target if target >= 0 else "-", times])
+        return rows
+
+
+def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int = 10) -> HeadDFA:
+    """Cluster the forward vectors of a head's frequent modifier sequences into at most ``n_states`` states."""
+    if direction not in DIRECTIONS:
+        raise InputError(f"direction {direction!r}", remedy="choose left or right")
+    tags = parser.tags_
+    if head not in tags:
+        raise InputError(f"no tag {head!r} in this model", remedy=f"choose among {' '.join(tags[1:])}")
+    symbol, side = tags.index(head), DIRECTIONS[direction]
+    tree = grow_prefix_tree(*parser.sequences_.of(side, symbol))
+    wfa = parser.grammar_.automaton(symbol, side)
+    states = np.zeros((len(tree), wfa.n_states))
+    states[0] = wfa.initial
+    for node in range(1, len(tree)):
+        states[node] = states[tree.parent[node]] @ wfa.operators[tree.symbol[node]]
+        # Only the direction of a vector counts.
+        states[node] /= max(float(np.abs(states[node]).sum()), 1e-300)
+    return HeadDFA(approximate_dfa(tree, states, len(tags), n_states), tags)
+
+
+def frequent_modifiers(parser: DependencyParser, n_heads: int = 10, n_modifiers: int = 5) -> list[list[object]]:
+    """Head, direction, P(no modifier) and the most frequent first modifiers in training, of the most frequent tags."""
+    rows: list[list[object]] = []
+    for symbol in range(1, min(n_heads + 1, len(parser.tags_))):
+        for name, side in DIRECTIONS.items():
+            wfa = parser.grammar_.automaton(symbol, side)
+            none = float(wfa.initial @ wfa.final)
+            tokens, offsets = parser.sequences_.of(side, symbol)
+            first = np.bincount(tokens[offsets[:-1][np.diff(offsets) > 0]], minlength=len(parser.tags_))
+            likely = [s for s in np.argsort(-first, kind="stable")[:n_modifiers] if first[s]]
+            rows.append([parser.tags_[symbol], name, none, " ".join(parser.tags_[s] for s in likely) or "-"])
+    return rows
