@@ -229,7 +229,9 @@ class WordClusters(Estimator):
         if n_dimensions == 0:
             return np.zeros((len(counts.vocabulary), 0))
         n_tokens = int(counts.vocabulary.counts.sum())
-        kappa = n_tokens**0.5 / 200 if self.kappa is None else self.kappa
+        # Ward's clusters do best with little smoothing, nearest neighbours with more.
+        default = n_tokens**0.5 / (200 if self.learner.startswith("spectral") else 20)
+        kappa = default if self.kappa is None else self.kappa
         matrix = counts.context_matrix(self.context)
         return word_vectors(matrix, n_dimensions, kappa, np.random.default_rng(self.random_state))[0]
 
