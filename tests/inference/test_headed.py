@@ -13,6 +13,12 @@ from spectragram.inference.headed_decode import best_heads
 from spectragram.synthetic.shag import HeadAutomata, modifier_sequences
 
 
+def chart(symbols, root, initial, operators, final, arc_scores, stop_scores):
+    """The kernel, with every array in the one layout that it is compiled for."""
+    arrays = (np.array(array, np.float64, order="C") for array in (initial, operators, final))
+    return inside_outside(symbols, root, *arrays, arc_scores, stop_scores)
+
+
 def projective_trees(n: int) -> list[tuple[int, ...]]:
     trees = itertools.product(range(n + 1), repeat=n)
     return [heads for heads in trees if find_tree_problem(heads) is None and is_projective(heads)]
@@ -84,7 +90,7 @@ def test_there_are_as_many_projective_trees_as_known() -> None:
 def test_all_ones_count_the_trees(n: int) -> None:
     ones = np.ones((2, 1, 1)), np.ones((2, 1, 1, 1, 1)), np.ones((2, 1, 1))
     flat = np.zeros((2, n, n))
-    sign, log_z, roots, _, _ = inside_outside(np.zeros(n, np.int64), np.zeros(n), *ones, flat, flat)
+    sign, log_z, roots, _, _ = chart(np.zeros(n, np.int64), np.zeros(n), *ones, flat, flat)
     assert sign == 1.0
     assert np.exp(log_z) == pytest.approx(len(projective_trees(n)), rel=1e-12)
     assert roots.sum() == pytest.approx(1.0)
@@ -94,7 +100,7 @@ def test_all_ones_count_the_trees(n: int) -> None:
 def test_marginals_equal_those_of_enumeration(n: int) -> None:
     model, symbols, root, arc_scores, stop_scores = random_problem(n, seed=n)
     z, roots, arcs, stops = enumerated(symbols.tolist(), root, model, arc_scores, stop_scores)
-    found = inside_outside(symbols, root, model.initial, model.operators, model.final, arc_scores, stop_scores)
+    found = chart(symbols, root, model.initial, model.operators, model.final, arc_scores, stop_scores)
     assert found[0] == 1.0
     assert found[1] == pytest.approx(np.log(z), abs=1e-10)
     np.testing.assert_allclose(found[2], roots, atol=1e-12)
@@ -107,8 +113,8 @@ def test_a_change_of_basis_with_negative_weights_changes_nothing() -> None:
     M = np.array([[1.0, -2.0], [0.5, 1.5]])
     inverse = np.linalg.inv(M)
     other = model.initial @ M, inverse @ model.operators @ M, model.final @ inverse.T
-    plain = inside_outside(symbols, root, model.initial, model.operators, model.final, arc_scores, stop_scores)
-    turned = inside_outside(symbols, root, *map(np.ascontiguousarray, other), arc_scores, stop_scores)
+    plain = chart(symbols, root, model.initial, model.operators, model.final, arc_scores, stop_scores)
+    turned = chart(symbols, root, *other, arc_scores, stop_scores)
     for a, b in zip(plain, turned, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
 
@@ -117,9 +123,7 @@ def test_a_change_of_basis_with_negative_weights_changes_nothing() -> None:
 def test_long_sentences_neither_vanish_nor_overflow(factor: float) -> None:
     model, symbols, root, arc_scores, stop_scores = random_problem(300, seed=4)
     scaled = model.operators * factor
-    sign, log_z, roots, arcs, stops = inside_outside(
-        symbols, root, model.initial, scaled, model.final, arc_scores, stop_scores
-    )
+    sign, log_z, roots, arcs, stops = chart(symbols, root, model.initial, scaled, model.final, arc_scores, stop_scores)
     assert sign == 1.0
     assert np.isfinite(log_z)
     heads_of = roots.copy()
@@ -132,9 +136,7 @@ def test_long_sentences_neither_vanish_nor_overflow(factor: float) -> None:
 def test_impossible_sentences_are_reported() -> None:
     model, symbols, root, arc_scores, stop_scores = random_problem(3, seed=1)
     nothing = np.zeros_like(model.final)
-    sign, log_z, roots, arcs, _ = inside_outside(
-        symbols, root, model.initial, model.operators, nothing, arc_scores, stop_scores
-    )
+    sign, log_z, roots, arcs, _ = chart(symbols, root, model.initial, model.operators, nothing, arc_scores, stop_scores)
     assert sign == 0.0
     assert log_z == -np.inf
     assert not roots.any()

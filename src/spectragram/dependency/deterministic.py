@@ -28,7 +28,7 @@ def learn_deterministic(
     moves = np.zeros((2 * k, k, m, m))
     starts[:, 0] = np.bincount(automaton, minlength=2 * k)
     np.add.at(stops, (automaton, np.where(lengths == 0, 0, m - 1)), 1.0)
-    np.add.at(moves, (np.repeat(automaton, lengths), sequences.tokens, state, m - 1), 1.0)
+    np.add.at(moves[..., m - 1], (np.repeat(automaton, lengths), sequences.tokens, state), 1.0)
     parts = [
         maximize(Counts(starts[side], moves[side], stops[side]), coarse_of) for side in (slice(0, k), slice(k, None))
     ]

@@ -62,34 +62,22 @@ class Alphabet:
     @classmethod
     def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
         """What the sentences hold; ``column`` is ``xpos``, ``upos`` or ``auto``."""
-        if column == "auto":
-            column = next((name for name in ("xpos", "upos") if _is_filled(sentences, name)), "")
-            if not column:
-                raise InputError(
-                    "no word has a tag: columns UPOS and XPOS are empty",
-                    path=sentences[0].path,
-                    remedy="give tagged sentences, or --tagger MODEL to tag them first",
-                )
-        elif not _is_filled(sentences, column):
-            raise InputError(
-                f"column {column.upper()} is empty", path=sentences[0].path, remedy="choose another column"
-            )
-        fine = Counter(tag for sentence in sentences for tag in sentence.column(column))
+        column = _tag_column(sentences, column)
         coarse_column = "upos" if _is_filled(sentences, "upos") else column
         pairs = Counter(
             pair
             for sentence in sentences
             for pair in zip(sentence.column(column), sentence.column(coarse_column), strict=True)
         )
-        coarse = Counter()
-        for (_, tag), n in pairs.items():
-            coarse[tag] += n
+        fine, coarse = Counter[str](), Counter[str]()
+        for (tag, above), n in pairs.items():
+            fine[tag] += n
+            coarse[above] += n
         words = Counter(form.lower() for sentence in sentences for form in sentence.forms)
-        tags = _numbered(fine)
-        coarse_tags = _numbered(coarse)
-        # Each tag's most frequent coarse tag; ties in the order of names.
+        tags, coarse_tags = _numbered(fine), _numbered(coarse)
+        # Each tag's most frequent coarse tag: the last one written; ties in the order of names.
         coarse_of = np.zeros(len(tags), np.int64)
-        for (tag, above), _ in sorted(pairs.items(), key=lambda item: (item[1], item[0]), reverse=False):
+        for tag, above in sorted(pairs, key=lambda pair: (pairs[pair], pair)):
             coarse_of[tags.index[tag]] = coarse_tags.index[above]
         frequent = {word: n for word, n in words.items() if n >= MIN_WORD_COUNT}
         return cls(column, tags, coarse_tags, _numbered(frequent), coarse_of)
@@ -123,8 +111,21 @@ class Alphabet:
     @classmethod
     def from_state(cls, state: dict[str, Any], coarse_of: np.ndarray) -> Self:
         """Inverse of :meth:`to_state`."""
-        parts = [Vocabulary.from_state(state[name]) for name in ("tags", "coarse", "words")]
-        return cls(state["column"], *parts, coarse_of)
+        tags, coarse, words = (Vocabulary.from_state(state[name]) for name in ("tags", "coarse", "words"))
+        return cls(state["column"], tags, coarse, words, coarse_of)
+
+
+def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
+    """The column that holds tags, XPOS before UPOS for ``auto``."""
+    choices = ("xpos", "upos") if column == "auto" else (column,)
+    for name in choices:
+        if _is_filled(sentences, name):
+            return name
+    raise InputError(
+        f"no word has a tag: {' and '.join(choices).upper()} of all sentences are empty",
+        path=sentences[0].path,
+        remedy="give tagged sentences, or --tagger MODEL to tag them first",
+    )
 
 
 def _is_filled(sentences: Sequence[Sentence], column: str) -> bool:

@@ -6,13 +6,14 @@ The automata see modifier sequences only; the factors see the sentence. Scores a
 (:mod:`spectragram.inference.pair_factors`), fitted by conditional likelihood with the automata held fixed: the gradient
 is gold minus expected, read off the marginals of the chart that parses. AdaGrad in small batches, weights averaged.
 
-Templates are written ``here | there``: atoms of the head, then of the modifier (or the last word of the half). An atom is a column (t tag, c coarse tag, w word) and an offset away from the head: at a modifier ``t+1`` is the tag beyond it
+Templates are written ``here | there``: atoms of the head, then of the modifier (or the last word of the half). An atom
+is a column (t tag, c coarse tag, w word) and an offset away from the head: at a modifier ``t+1`` is the tag beyond it
 and ``t-1`` the one before it; at a head ``t-1`` lies on its other side. A star adds the distance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -153,7 +154,7 @@ def learn_factors(
     arcs, stops = start_weights(factors.arc_weights), start_weights(factors.stop_weights)
     now = 0
 
-    def gradients(sentences: Sequence[int]) -> list[tuple[Pairs, Pairs, np.ndarray, np.ndarray]]:
+    def gradients(sentences: np.ndarray) -> list[tuple[Pairs, Pairs, np.ndarray, np.ndarray]]:
         found = []
         for number in sentences:
             span = slice(*encoded.offsets[number : number + 2])

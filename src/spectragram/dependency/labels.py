@@ -55,7 +55,7 @@ def _find_candidates(encoded: Encoded, heads: np.ndarray, labels: np.ndarray, sh
     above = (begins + heads - 1)[words]
     candidates = np.zeros(shape, np.bool_)
     candidates[(words > above).astype(np.int64), encoded.coarse[above], encoded.tags[words], labels[words]] = True
-    of_tag = candidates.any(axis=(0, 1))
+    of_tag = np.asarray(candidates.any(axis=(0, 1)))
     of_tag[~of_tag.any(axis=1)] = True
     return np.where(candidates.any(axis=3, keepdims=True), candidates, of_tag)
 

@@ -1,0 +1,102 @@
+"""The command line of dependency parsers, in process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spectragram.cli import main
+from spectragram.data import read_conllu, write_conllu
+from spectragram.synthetic import english_dependencies
+
+TREES = english_dependencies(150, seed=3)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dependency")
+    write_conllu(TREES[:120], folder / "train.conllu")
+    write_conllu(TREES[120:], folder / "test.conllu")
+    bare = [tree.with_heads([-1] * len(tree), ["_"] * len(tree)) for tree in TREES[120:]]
+    write_conllu(bare, folder / "bare.conllu")
+    options = ["--states", "2", "--iterations", "3", "--epochs", "1", "--quiet"]
+    assert main(["train", "dependency", str(folder / "train.conllu"), "--out", str(folder / "model"), *options]) == 0
+    return folder
+
+
+def test_predict_fills_in_heads_and_keeps_the_rest(files: Path) -> None:
+    out = files / "parsed.conllu"
+    assert main(["predict", str(files / "model"), str(files / "bare.conllu"), "--out", str(out)]) == 0
+    parsed = list(read_conllu(out, check_tree=True))
+    assert len(parsed) == 30
+    for gold, mine in zip(TREES[120:], parsed, strict=True):
+        assert gold.forms == mine.forms
+        assert gold.comments == mine.comments
+
+
+def test_marginals_go_to_misc(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(files / "model"), str(files / "bare.conllu"), "--marginals"]) == 0
+    first = capsys.readouterr().out.splitlines()[0].split("\t")
+    shares = [float(part.split(":")[1]) for part in first[9].removeprefix("Heads=").split(",")]
+    assert shares == sorted(shares, reverse=True)
+    assert 0.9 < sum(shares) < 1.01
+
+
+def test_evaluate_prints_the_promised_keys(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", str(files / "model"), str(files / "test.conllu"), "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert {"uas", "uas_nopunct", "las", "exact", "sentences", "sentences_per_second"} <= set(scores)
+    assert 80 < scores["las"] <= scores["uas"] <= 100
+
+
+def test_inspect_shows_heads_an_automaton_and_a_page(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(files / "model")]) == 0
+    assert "likely" not in capsys.readouterr().err
+    page = files / "page.html"
+    options = ["--head", "NN", "--direction", "left", "--html", str(page), "--parse", str(files / "test.conllu")]
+    assert main(["inspect", str(files / "model"), *options]) == 0
+    assert "goes to" in capsys.readouterr().out
+    assert page.read_text().count("<svg") == 6
+
+
+def test_a_tagger_fills_in_missing_tags(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    untagged = files / "untagged.conllu"
+    write_conllu([t.with_columns(upos=["_"] * len(t), xpos=["_"] * len(t)) for t in TREES[120:]], untagged)
+    assert main(["predict", str(files / "model"), str(untagged)]) == 2
+    assert "--tagger" in capsys.readouterr().err
+    tagger = str(files / "tagger")
+    train = ["train", "tagger", str(files / "train.conllu"), "--label", "xpos", "--learner", "hmm", "--quiet"]
+    assert main([*train, "--out", tagger]) == 0
+    out = files / "tagged.conllu"
+    assert main(["predict", str(files / "model"), str(untagged), "--tagger", tagger, "--out", str(out)]) == 0
+    parsed = list(read_conllu(out, check_tree=True))
+    assert all("_" not in sentence.xpos for sentence in parsed)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("1\ta\t_\tX\tX\t_\t2\tdep\t_\t_\n2\tb\t_\tX\tX\t_\t1\tdep\t_\t_\n", "cycle"),
+        ("1\ta\t_\tX\tX\t_\t0\troot\t_\t_\n2\tb\t_\tX\tX\t_\t0\troot\t_\t_\n", "second root"),
+        ("1\ta\t_\tX\tX\t_\t7\tdep\t_\t_\n", "head '7'"),
+        ("1\ta\t_\tX\n", "4 columns"),
+    ],
+)
+def test_bad_trees_are_named_with_file_and_line(
+    line: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.conllu"
+    bad.write_text(line + "\n")
+    assert main(["train", "dependency", str(bad), "--out", str(tmp_path / "model")]) == 2
+    message = capsys.readouterr().err
+    assert problem in message
+    assert "bad.conllu:" in message
+    assert not (tmp_path / "model").exists()
+
+
+def test_an_unknown_basis_is_refused(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--basis", "huge", "--out", str(tmp_path / "model")]
+    assert main(["train", "dependency", str(files / "train.conllu"), *options]) == 2
+    assert "sigma-lambda" in capsys.readouterr().err

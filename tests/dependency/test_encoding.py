@@ -1,0 +1,89 @@
+"""Sentences and trees as arrays."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from spectragram.data import Sentence
+from spectragram.dependency.encoding import Alphabet, encode_trees
+from spectragram.dependency.features import gold_pairs, modifier_sequences
+from spectragram.errors import InputError
+from spectragram.inference.headed import LEFT, RIGHT
+from spectragram.synthetic import english_dependencies, shag
+
+DOGS = Sentence.from_words(
+    ["The", "old", "dogs", "bark"], upos=["DET", "ADJ", "NOUN", "VERB"], xpos=["DT", "JJ", "NNS", "VBP"],
+    head=["3", "3", "4", "0"],
+)  # fmt: skip
+
+
+def test_xpos_is_preferred_and_upos_is_its_coarse_tag() -> None:
+    alphabet = Alphabet.of([DOGS])
+    assert alphabet.column == "xpos"
+    for fine, coarse in zip(DOGS.xpos, DOGS.upos, strict=True):
+        assert alphabet.coarse.words[alphabet.coarse_of[alphabet.tags.index[fine]]] == coarse
+    assert Alphabet.of([DOGS], "upos").column == "upos"
+    assert Alphabet.of([DOGS.with_columns(xpos=["_"] * 4)]).column == "upos"
+
+
+def test_the_coarse_tag_is_the_most_frequent_one() -> None:
+    other = DOGS.with_columns(upos=["DET", "ADJ", "PROPN", "VERB"])
+    alphabet = Alphabet.of([other, DOGS, other])
+    assert alphabet.coarse.words[alphabet.coarse_of[alphabet.tags.index["NNS"]]] == "PROPN"
+
+
+def test_an_unseen_tag_takes_the_usual_tag_of_its_upos_or_none() -> None:
+    alphabet = Alphabet.of([DOGS])
+    strange = DOGS.with_columns(xpos=["DT", "JJ", "NNZ", "VBP"])
+    assert alphabet.encode([strange]).tags[2] == alphabet.tags.index["NNS"]
+    stranger = strange.with_columns(upos=["DET", "ADJ", "NOISE", "VERB"])
+    assert alphabet.encode([stranger]).tags[2] == 0
+
+
+def test_words_seen_once_are_unknown() -> None:
+    alphabet = Alphabet.of([DOGS, DOGS.with_columns(form=["the", "new", "cats", "sleep"])])
+    words = alphabet.encode([DOGS]).words
+    assert words[0] > 0
+    assert not words[1:].any()
+
+
+def test_sentences_without_tags_are_refused_with_a_remedy() -> None:
+    with pytest.raises(InputError, match="--tagger"):
+        Alphabet.of([Sentence.from_words(["dogs", "bark"])])
+
+
+def test_trees_that_cross_are_lifted_and_counted() -> None:
+    crossing = Sentence.from_words(["a", "b", "c", "d"], head=["3", "4", "0", "3"])
+    heads, lifted = encode_trees([DOGS, crossing])
+    assert lifted == 1
+    assert heads.tolist() == [3, 3, 4, 0, 3, 3, 0, 3]
+
+
+def test_sequences_are_those_of_the_definition() -> None:
+    trees = english_dependencies(40, seed=5)
+    alphabet = Alphabet.of(trees)
+    encoded = alphabet.encode(trees)
+    heads, _ = encode_trees(trees)
+    found = modifier_sequences(encoded, heads, len(alphabet.tags))
+    expected: dict[tuple[int, int], list[list[int]]] = {}
+    for number in range(len(trees)):
+        tags, mine = encoded.columns(number)[0].tolist(), trees[number].heads.tolist()
+        for head, direction, modifiers in shag.modifier_sequences(tags, mine):
+            expected.setdefault((direction, head), []).append(modifiers)
+    for direction in (LEFT, RIGHT):
+        for head in range(len(alphabet.tags)):
+            tokens, offsets = found.of(direction, head)
+            listed = [tokens[a:b].tolist() for a, b in pairwise(offsets)]
+            assert sorted(listed) == sorted(expected.get((direction, head), []))
+    assert found.roots.sum() == len(trees)
+
+
+def test_gold_pairs_mark_arcs_and_ends_of_halves() -> None:
+    arcs, stops = gold_pairs(np.array([3, 3, 4, 0]))
+    assert {tuple(index) for index in np.argwhere(arcs).tolist()} == {(LEFT, 2, 2), (LEFT, 2, 1), (LEFT, 3, 1)}
+    assert stops[LEFT].argmax(axis=1).tolist() == [0, 0, 2, 3]
+    assert stops[RIGHT].argmax(axis=1).tolist() == [0, 0, 0, 0]
+    assert stops.sum() == 8

@@ -1,0 +1,122 @@
+"""Learners of head automata: baselines by hand, recovery of known grammars, probabilities that are some."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from spectragram.data import Sentence
+from spectragram.dependency.encoding import Alphabet, encode_trees
+from spectragram.dependency.features import ModifierSequences, modifier_sequences
+from spectragram.dependency.learners import LEARNERS, Training, learn_grammar
+from spectragram.dependency.spectral import head_automaton
+from spectragram.inference.headed import LEFT, RIGHT
+from spectragram.synthetic.shag import HeadAutomata
+
+
+def sampled(n: int, seed: int = 0) -> tuple[HeadAutomata, Training]:
+    """Trees of a known grammar of three symbols; in training symbol s has the number s + 1."""
+    truth = HeadAutomata.random(3, 2, rng=np.random.default_rng(1), conditioning=0.05)
+    sample = truth.sample(n, np.random.default_rng(seed))
+    sentences = [
+        Sentence.from_words(words := sample.words.decode(i), xpos=words, head=[str(h) for h in heads])
+        for i, heads in enumerate(np.split(sample.heads, sample.words.offsets[1:-1]))
+    ]
+    alphabet = Alphabet.of(sentences)
+    order = [alphabet.tags.index[name] for name in ("s0", "s1", "s2")]
+    heads, _ = encode_trees(sentences)
+    encoded = alphabet.encode(sentences)
+    number = np.zeros(4, np.int64)
+    number[order] = [1, 2, 3]
+    renamed = type(encoded)(number[encoded.tags], encoded.coarse, encoded.words, encoded.offsets)
+    sequences = modifier_sequences(renamed, heads, 4)
+    counts = np.bincount(renamed.tags, minlength=4).astype(np.float64)
+    return truth, Training(sequences, counts, np.array([0, 1, 1, 1]))
+
+
+def learned(name: str, training: Training, n_states: int = 2):
+    return learn_grammar(
+        name, training, n_states, max_iter=15, basis="sigma-lambda", min_mass=0.0, rng=np.random.default_rng(0),
+        n_jobs=1, report=lambda **facts: None,
+    )  # fmt: skip
+
+
+STRINGS = [string for length in range(3) for string in itertools.product(range(3), repeat=length)]
+
+
+def largest_error(truth: HeadAutomata, sequences: ModifierSequences) -> float:
+    """Over all automata and strings of at most two symbols."""
+    worst = 0.0
+    for direction in (LEFT, RIGHT):
+        for head in range(3):
+            wfa, modifiers = head_automaton(*sequences.of(direction, head + 1), 2, basis="sigma-lambda")
+            number = {int(symbol) - 1: i for i, symbol in enumerate(modifiers)}
+            for string in STRINGS:
+                exact = truth.automaton(head, direction).probability(string)
+                worst = max(worst, abs(wfa.value([number[s] for s in string]) - exact))
+    return worst
+
+
+def test_the_spectral_learner_recovers_a_sampled_grammar() -> None:
+    errors = [largest_error(*_pair(sampled(n))) for n in (500, 50_000)]
+    assert errors[1] < 0.01
+    assert errors[1] < errors[0] / 3
+
+
+def _pair(drawn: tuple[HeadAutomata, Training]) -> tuple[HeadAutomata, ModifierSequences]:
+    return drawn[0], drawn[1].sequences
+
+
+@pytest.mark.parametrize("learner", ["em", "spectral+em", "det", "det+f"])
+def test_probabilities_are_normalised(learner: str) -> None:
+    grammar = learned(learner, sampled(300)[1])
+    for direction in (LEFT, RIGHT):
+        for head in range(4):
+            assert grammar.automaton(head, direction).is_probabilistic()
+    assert grammar.root.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_no_modifier_is_impossible(learner: str) -> None:
+    grammar = learned(learner, sampled(30)[1])
+    for direction in (LEFT, RIGHT):
+        for head in range(4):
+            wfa = grammar.automaton(head, direction)
+            for symbol in range(4):
+                assert np.abs(wfa.initial @ wfa.operators[symbol]).sum() > 0.0
+
+
+def test_det_counts_and_shrinks() -> None:
+    """Two trees 'b a' with head b: the left automaton of b stops half of the time."""
+    pair = Sentence.from_words(["x", "y"], xpos=["a", "b"], head=["2", "0"])
+    alphabet = Alphabet.of([pair] * 500)
+    heads, _ = encode_trees([pair] * 500)
+    sequences = modifier_sequences(alphabet.encode([pair] * 500), heads, 3)
+    training = Training(sequences, alphabet.tags.counts.astype(float), alphabet.coarse_of)
+    a, b = alphabet.tags.index["a"], alphabet.tags.index["b"]
+    one, two = learned("det", training), learned("det+f", training)
+    assert one.operators[LEFT, b, a, 0, 0] == pytest.approx(0.5, abs=0.01)
+    assert one.final[LEFT, b, 0] == pytest.approx(0.5, abs=0.01)
+    assert two.operators[LEFT, b, a, 0, 1] == pytest.approx(1.0, abs=0.03)
+    assert two.final[LEFT, b, 1] == pytest.approx(1.0, abs=0.03)
+    assert one.root[b] == pytest.approx(1.0, abs=0.01)
+
+
+def test_em_raises_the_likelihood() -> None:
+    _, training = sampled(300)
+    values: list[float] = []
+    learn_grammar(
+        "em", training, 3, max_iter=8, basis=3.0, min_mass=0.0, rng=np.random.default_rng(0), n_jobs=1,
+        report=lambda likelihood: values.append(float(likelihood)),
+    )  # fmt: skip
+    for direction in (values[:8], values[8:]):
+        assert direction[-1] > direction[0] + 0.01
+
+
+def test_minimal_mass_discards_states() -> None:
+    _, training = sampled(300)
+    tokens, offsets = training.sequences.of(RIGHT, 1)
+    assert head_automaton(tokens, offsets, 3, basis="sigma-lambda")[0].n_states > 1
+    assert head_automaton(tokens, offsets, 3, basis="sigma-lambda", min_mass=0.5)[0].n_states == 1
