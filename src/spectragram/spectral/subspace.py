@@ -6,21 +6,23 @@
     sigma    singular_values   (m,)             largest first
     m        n_states
 
-Which solver when: CPU milliseconds on one thread, square CCA-scaled power-law counts, tolerance 1e-8
+Which solver when: CPU seconds on one thread, square CCA-scaled power-law counts, tolerance 1e-8
 (``benchmarks/speed/svd_crossover.py`` measures them again):
 
     size     k     dense   arpack  propack   krylov        size     k    propack   krylov
-     50      8       0.3      1.4      0.9      1.3      10 000    128      1060      990
-    100     32       1.1      3.5      2.1      4.2      10 000    256      5260     4680
-    200      8       6.0      2.1      1.2      5.9      10 000    512     15980    13560
-    200    128       6.0     18.2     10.3     13.2      30 000     64      1190     1110
-    400     64      30        16       18       44       30 000    128      3010     3890
-    400    256      30       100       44       58       30 000    256     17350    20520
-    800     32     170        11        7       29      300 000     16      2490     9870
-    800    256     170       231       93      196      300 000     50      7970    19100
+     50     16    0.0006   0.0021   0.0012   0.0013       3 000    128      0.33     0.37
+    100     32    0.0013   0.0040   0.0028   0.0045      10 000     16      0.18     0.23
+    200      8    0.0055   0.0026   0.0015   0.0052      10 000    128      1.09     1.14
+    200    128    0.0050   0.0171   0.0106   0.0140      10 000    256      5.93     4.47
+    400     64    0.030    0.018    0.017    0.041       10 000    512     15.3     17.3
+    400    256    0.026    0.095    0.048    0.064       30 000    128      3.08     2.80
+    800     64    0.16     0.039    0.025    0.041      100 000     64      4.21     8.32
+    800    256    0.15     0.24     0.11     0.20       300 000     16      6.54    13.2
+   1600    512    1.73     2.26     0.90     1.27       300 000     64     14.2     26.9
 
-So: dense while the small side is at most 100 or k is a third of it; PROPACK up to k = 128; beyond that both cost
-the same CPU time, but block products keep more cores busy and less memory traffic, so Krylov. ARPACK never wins.
+So: dense while the small side is at most 100 or at most 2 k; PROPACK otherwise. Past k = 128 the two Lanczos methods
+take the same CPU time (real bigram counts, 10 001 x 20 002, k = 200: 2.2 and 1.5 s), but block products use several
+cores and loose tolerances shorten them, so Krylov. ARPACK never wins.
 """
 
 from __future__ import annotations
