@@ -91,6 +91,19 @@ def test_tags_alone_ignore_words() -> None:
         np.testing.assert_array_equal(left, right)
 
 
+def test_a_treebank_without_relations_is_fine() -> None:
+    bare = [tree.with_columns(deprel=["_"] * len(tree)) for tree in TRAIN[:40]]
+    parsed = DependencyParser(1, max_iter=1, n_epochs=1).fit(bare).parse(TEST[:5])
+    assert {label for sentence in parsed for label in sentence.deprels} == {"_"}
+
+
+def test_tables_of_a_wrong_size_are_refused(parser: DependencyParser) -> None:
+    values, arrays = parser._get_state()
+    for name in ("arc_weights", "stop_weights", "label_weights"):
+        with pytest.raises(ValueError, match="table"):
+            DependencyParser()._set_state(values, arrays | {name: arrays[name][:-1]})
+
+
 def test_inspection_shows_modifiers_and_automata(parser: DependencyParser) -> None:
     rows = frequent_modifiers(parser)
     nouns = next(row for row in rows if row[0] == "NN" and row[1] == "left")

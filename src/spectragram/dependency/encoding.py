@@ -59,6 +59,11 @@ class Alphabet:
     words: Vocabulary
     coarse_of: np.ndarray
 
+    def __post_init__(self) -> None:
+        inside = (self.coarse_of >= 0) & (self.coarse_of < len(self.coarse))
+        if self.coarse_of.shape != (len(self.tags),) or not inside.all():
+            raise ValueError(f"coarse tags of shape {self.coarse_of.shape} for {len(self.tags)} tags")
+
     @classmethod
     def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
         """What the sentences hold; ``column`` is ``xpos``, ``upos`` or ``auto``."""

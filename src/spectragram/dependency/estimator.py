@@ -313,10 +313,13 @@ class DependencyParser(Estimator):
             Grammar(*(arrays[f"{name}.{part}"] for part in ("root", "initial", "operators", "final")))
             for name in ("grammar", "fallback")
         )
+        k = len(self._alphabet.tags)
+        if self.grammar_.n_symbols != k or self._fallback.n_symbols != k:
+            raise ValueError(f"automata of {self.grammar_.n_symbols} symbols for {k} tags")
         self.sequences_ = ModifierSequences(
             *(arrays[f"sequences.{part}"] for part in ("tokens", "offsets", "blocks", "roots"))
         )
-        empty = Factors.empty(words=self.words, bits=0)
+        empty = Factors.empty(words=self.words, bits=1)
         self._factors = None
         if self.factors:
             weights = arrays["arc_weights"], arrays["stop_weights"]
@@ -328,6 +331,8 @@ class DependencyParser(Estimator):
             Templates.for_labels(words=self.words),
             arrays["label_weights"],
         )
+        if self._labels.candidates.shape[:3] != (2, len(self._alphabet.coarse), k):
+            raise ValueError(f"candidates of shape {self._labels.candidates.shape} for {k} tags")
         self.labels_ = self._labels.names
         self.n_fallbacks_ = self.n_negative_ = 0
 

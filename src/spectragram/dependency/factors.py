@@ -25,7 +25,16 @@ from spectragram.engine import map_threads, resolve_jobs
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import Pairs, Weights, context_keys, pair_scores, step_pairs
 
-__all__ = ["Chart", "Factors", "Templates", "averaged", "learn_factors", "sentence_chart", "start_weights"]
+__all__ = [
+    "Chart",
+    "Factors",
+    "Templates",
+    "averaged",
+    "learn_factors",
+    "require_table",
+    "sentence_chart",
+    "start_weights",
+]
 
 ARC_TEMPLATES = """
     t0 | *            | t0 *          t0 | t0           t0 | t0 *         t0 | c0 *       c0 | t0 *      c0 | c0 *
@@ -110,6 +119,10 @@ class Factors:
     arc_weights: np.ndarray
     stop_weights: np.ndarray
 
+    def __post_init__(self) -> None:
+        require_table(self.arc_weights)
+        require_table(self.stop_weights)
+
     @classmethod
     def empty(cls, *, words: bool, bits: int) -> Factors:
         """All weights zero; without ``words`` the factors see tags only."""
@@ -179,6 +192,13 @@ def learn_factors(
                 step_pairs(stop_pairs, stop_gradient, stops, RATE, now)
         report()
     return Factors(factors.arc_templates, factors.stop_templates, averaged(arcs, now), averaged(stops, now))
+
+
+def require_table(weights: np.ndarray) -> None:
+    """Kernels look into tables without further checks: refuse any that is not float32 and a power of two long."""
+    n = weights.size
+    if weights.ndim != 1 or weights.dtype != np.float32 or n < 2 or n & (n - 1):
+        raise ValueError(f"a table of weights of shape {weights.shape} and type {weights.dtype}")
 
 
 def start_weights(table: np.ndarray) -> Weights:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["HeadDFA", "frequent_modifiers", "head_dfa"]
 
 DIRECTIONS = {"left": LEFT, "right": RIGHT}
+FREQUENT_PREFIXES = 100
+"""Rare prefixes force mergers until one state is left."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int 
         states[node] = states[tree.parent[node]] @ wfa.operators[tree.symbol[node]]
         # Only the direction of a vector counts.
         states[node] /= max(float(np.abs(states[node]).sum()), 1e-300)
-    return HeadDFA(approximate_dfa(tree, states, len(tags), n_states), tags)
+    dfa = approximate_dfa(tree, states, len(tags), n_states, n_prefixes=FREQUENT_PREFIXES)
+    return HeadDFA(dfa, tags)
 
 
 def frequent_modifiers(parser: DependencyParser, n_heads: int = 10, n_modifiers: int = 5) -> list[list[object]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.dependency.encoding import Encoded
-from spectragram.dependency.factors import RATE, Templates, averaged, start_weights
+from spectragram.dependency.factors import RATE, Templates, averaged, require_table, start_weights
 from spectragram.inference.arc_labels import label_scores, step_labels
 
 __all__ = ["Labels", "learn_labels"]
@@ -35,6 +35,11 @@ class Labels:
     candidates: np.ndarray
     templates: Templates
     weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        require_table(self.weights)
+        if self.candidates.ndim != 4 or self.candidates.shape[3] != len(self.names):
+            raise ValueError(f"candidates of shape {self.candidates.shape} for {len(self.names)} labels")
 
     def predict(self, columns: np.ndarray, heads: np.ndarray) -> list[str]:
         """The label of every word of a sentence with columns (3, n) and heads (n,)."""
@@ -80,7 +85,8 @@ def learn_labels(
     number = {name: i for i, name in enumerate(names)}
     gold = np.array([number.get(label, 0) for label in given])
     candidates = _find_candidates(encoded, heads, gold, (2, n_coarse, n_symbols, len(names)))
-    labels = Labels(names, root, candidates, templates, np.zeros(1 << bits, np.float32))
+    # A single label needs no weights.
+    labels = Labels(names, root, candidates, templates, np.zeros(1 << bits if len(names) > 1 else 2, np.float32))
     if len(names) == 1:
         return labels
     weights = start_weights(labels.weights)
