@@ -7,8 +7,7 @@ import json
 import pytest
 
 from spectragram.cli import main
-from spectragram.data.brackets import parse_tree
-from spectragram.data.brackets import write_trees
+from spectragram.data.brackets import parse_tree, write_trees
 from spectragram.synthetic.english import english_trees
 
 

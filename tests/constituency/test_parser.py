@@ -132,7 +132,9 @@ def test_samples_look_like_the_treebank(parser):
 
 def test_held_out_trees_choose_the_iteration():
     trees = english_trees(150)
-    model = ConstituencyParser(preset="fast", n_states=4, n_iterations=3, n_jobs=1).fit(trees, dev=english_trees(180)[150:])
+    model = ConstituencyParser(preset="fast", n_states=4, n_iterations=3, n_jobs=1).fit(
+        trees, dev=english_trees(180)[150:]
+    )
     assert 0 <= model.summary_["iterations"][0] <= 3
     assert 50.0 < model.summary_["dev_f1"][0] <= 100.0
 

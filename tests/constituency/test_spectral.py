@@ -77,7 +77,11 @@ def test_marginals_are_recovered_from_exact_moments(rng):
     words = [0, 3, 5, 1, 2]
     tags = np.arange(grammar.n_interminals, grammar.n_labels, dtype=np.int32)
     weights = make_weights(
-        rules, grammar.binary.sum(axis=(2, 3)).mean(axis=1), np.zeros(0), np.ones(grammar.n_labels), true_root.sum(axis=1)
+        rules,
+        grammar.binary.sum(axis=(2, 3)).mean(axis=1),
+        np.zeros(0),
+        np.ones(grammar.n_labels),
+        true_root.sum(axis=1),
     )
     starts = np.arange(0, len(words) * len(tags) + 1, len(tags), dtype=np.int32)
     forest = coarse_forest(rules, weights, (starts, np.tile(tags, len(words)), np.ones(starts[-1])), 0.0)

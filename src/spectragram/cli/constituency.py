@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spectragram.cli.console import note, print_scores, print_table, trained
 from spectragram.cli.options import (
-    Best, Data, Dev, Fast, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed, States,
+    Best,
+    Data,
+    Dev,
+    Fast,
+    Gold,
+    Html,
+    Input,
+    Jobs,
+    Json,
+    Model,
+    Out,
+    OutText,
+    Quiet,
+    Seed,
+    States,
 )  # fmt: skip
 from spectragram.errors import InputError
 
@@ -103,9 +117,7 @@ def _answers(
         return lambda batch: _marginal_lines(loaded, batch)
     if surprisal:
         return lambda batch: [
-            " ".join(
-                f"{(before - after) / 0.6931471805599453:.4f}" for before, after in zip(logs, logs[1:], strict=False)
-            )
+            " ".join(f"{(before - after) / 0.6931471805599453:.4f}" for before, after in pairwise(logs))
             for logs in loaded.prefix_log_prob(batch)
         ]
     return lambda batch: [str(tree) for tree in loaded.parse(batch)]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spectragram.constituency.parsing import BinaryGrammar, Status, lexical_vectors
+from spectragram.constituency.parsing import BinaryGrammar, Status
 from spectragram.data.binarization import unbinarize
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.data.trees import Tree, make_tree
@@ -41,7 +41,7 @@ def best_derivation(grammar: BinaryGrammar, words: Sequence[str], decoder: str) 
     choice, _, root = viterbi(forest, edges, links, items, np.zeros(grammar.rules.n_symbols))
     if root < 0:
         return None, status
-    nodes = _collect(forest, root, lambda item: int(choice[item]), grammar)
+    nodes = _unfold(forest, root, 0, lambda item, _: (int(choice[item]), (0, 0)))
     return _tree(grammar, nodes, words), status
 
 
@@ -57,25 +57,28 @@ def _weights(found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.
     return edges, links, items
 
 
-def _collect(forest: Forest, root: int, chosen: object, grammar: BinaryGrammar) -> list[tuple[int, int, int]]:
-    """Nodes (kind, symbol, rule) of a derivation, children before parents; ``chosen(item)`` is its edge or link."""
+def _unfold(forest: Forest, root: int, rank: int, way_of: Callable[[int, int], Way]) -> list[tuple[int, int, int]]:
+    """Nodes (kind, symbol, rule) of a derivation, children before parents.
+
+    ``way_of(item, rank)`` says how the item's derivation of this rank is built.
+    """
     nodes: list[tuple[int, int, int]] = []
-    stack = [root]
+    stack = [(root, rank)]
     while stack:
-        item = stack.pop()
+        item, rank = stack.pop()
+        way, ranks = way_of(item, rank)
         symbol, top, _ = (int(value) for value in forest.items[item])
-        way = chosen(item)  # type: ignore[operator]
         if top:
             _, rule, bottom = (int(value) for value in forest.links[way])
             if rule >= 0:
                 nodes.append((UNARY, symbol, rule))
-            stack.append(bottom)
+            stack.append((bottom, ranks[0]))
         elif way < 0:
             nodes.append((LEXICAL, symbol, 0))
         else:
             _, rule, left, right = (int(value) for value in forest.edges[way])
             nodes.append((BINARY, symbol, rule))
-            stack += [left, right]
+            stack += [(left, ranks[0]), (right, ranks[1])]
     return nodes[::-1]
 
 
@@ -97,14 +100,14 @@ def k_best_derivations(grammar: BinaryGrammar, words: Sequence[str], k: int) -> 
         return []
     edges, links, items = _weights([posteriors], "max-rule")
     found: list[tuple[Tree, float]] = []
-    for nodes in _k_best(forest, edges, links, items, k, grammar):
-        value = _tree_log_value(grammar, forest, nodes, words)
+    for nodes in _k_best(forest, edges, links, items, k):
+        value = _tree_log_value(grammar, nodes, words)
         found.append((_tree(grammar, nodes, words), value - posteriors.log_value))
     return found
 
 
 def _k_best(
-    forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int, grammar: BinaryGrammar
+    forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int
 ) -> list[list[tuple[int, int, int]]]:
     """Node lists of the ``k`` best derivations (algorithm 2 of Huang & Chiang 2005)."""
     best: list[list[tuple[float, Way]]] = []
@@ -122,7 +125,7 @@ def _k_best(
     last = int(forest.first_item[-2])
     roots = [t for t in range(last, len(forest.items)) if forest.items[t, 1] == 1]
     ranked = sorted(((-score, t, place) for t in roots for place, (score, _) in enumerate(best[t])))[:k]
-    return [_unfold(forest, best, t, place) for _, t, place in ranked]
+    return [_unfold(forest, t, place, lambda item, rank: best[item][rank][1]) for _, t, place in ranked]
 
 
 def _merge(
@@ -130,9 +133,9 @@ def _merge(
 ) -> list[tuple[float, Way]]:
     """The ``k`` best ways to build an item from the best ways of its parts."""
     heap: list[tuple[float, int, tuple[int, ...]]] = []
-    parts_of = {}
-    weight_of = {}
-    seen = set()
+    parts_of: dict[int, tuple[int, ...]] = {}
+    weight_of: dict[int, float] = {}
+    seen: set[tuple[int, tuple[int, ...]]] = set()
 
     def push(number: int, places: tuple[int, ...]) -> None:
         if (number, places) in seen or any(
@@ -155,31 +158,7 @@ def _merge(
     return ways
 
 
-def _unfold(forest: Forest, best: list[list[tuple[float, Way]]], root: int, place: int) -> list[tuple[int, int, int]]:
-    """Nodes of one of the best derivations, children before parents."""
-    nodes: list[tuple[int, int, int]] = []
-    stack = [(root, place)]
-    while stack:
-        item, rank = stack.pop()
-        _, (way, places) = best[item][rank]
-        symbol, top, _ = (int(value) for value in forest.items[item])
-        if top:
-            _, rule, bottom = (int(value) for value in forest.links[way])
-            if rule >= 0:
-                nodes.append((UNARY, symbol, rule))
-            stack.append((bottom, places[0]))
-        elif way < 0:
-            nodes.append((LEXICAL, symbol, 0))
-        else:
-            _, rule, left, right = (int(value) for value in forest.edges[way])
-            nodes.append((BINARY, symbol, rule))
-            stack += [(left, places[0]), (right, places[1])]
-    return nodes[::-1]
-
-
-def _tree_log_value(
-    grammar: BinaryGrammar, forest: Forest, nodes: list[tuple[int, int, int]], words: Sequence[str]
-) -> float:
+def _tree_log_value(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], words: Sequence[str]) -> float:
     """log |value| of a derivation, words scored as in the forest."""
     model = grammar.models[0]
     kind = np.array([node[0] for node in nodes], np.int8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 from numba import njit
@@ -33,7 +34,9 @@ def _normalise(rules_binary, rules_unary, n_states, starts, binary, unary, botto
     p_binary, p_unary, p_kept = np.empty_like(binary), np.empty_like(unary), np.empty_like(kept)
     for r in range(len(rules_binary)):
         a, b, c = rules_binary[r]
-        _smooth_rows(binary, p_binary, binary_start[r], n_states[a], n_states[b] * n_states[c], bottom, state_start[a], smooth)
+        _smooth_rows(
+            binary, p_binary, binary_start[r], n_states[a], n_states[b] * n_states[c], bottom, state_start[a], smooth
+        )
     for u in range(len(rules_unary)):
         a, b = rules_unary[u]
         _smooth_rows(unary, p_unary, unary_start[u], n_states[a], n_states[b], top, state_start[a], smooth)
@@ -57,11 +60,21 @@ def _smooth_rows(counts, out, start, n_rows, width, totals, first_total, smooth)
             out[start + x * width + y] = (1.0 - smooth) * out[start + x * width + y] + mean
 
 
-def model_from_counts(trees: TrainingTrees, n_states: np.ndarray, counts: Counts, smooth: float = SMOOTH_RULES) -> Model:
+def model_from_counts(
+    trees: TrainingTrees, n_states: np.ndarray, counts: Counts, smooth: float = SMOOTH_RULES
+) -> Model:
     """M-step."""
     starts = layout(trees.rules, n_states)
     binary, unary, kept = _normalise(
-        trees.rules.binary, trees.rules.unary, n_states, starts, counts.binary, counts.unary, counts.bottom, counts.kept, smooth
+        trees.rules.binary,
+        trees.rules.unary,
+        n_states,
+        starts,
+        counts.binary,
+        counts.unary,
+        counts.bottom,
+        counts.kept,
+        smooth,
     )
     operators = make_operators(trees.rules, n_states, binary, unary, kept, counts.root / counts.root.sum())
     return Model(operators, state_lexicon(trees.words, n_states, counts.lexical))
@@ -88,11 +101,13 @@ def refine(trees: TrainingTrees, model: Model, n_jobs: int = 1) -> Iterator[tupl
     """EM iterations without end; each yields the next model and the log-likelihood of the one before."""
     cuts = np.searchsorted(trees.nodes.tree_start, np.linspace(0, len(trees.nodes.kind), SHARDS + 1)[1:-1])
     bounds = np.unique(np.concatenate([[0], cuts, [len(trees.treebank)]]))
-    shards = list(zip(bounds[:-1], bounds[1:], strict=True))
+    shards = list(pairwise(bounds))
     while True:
         vectors = model.lexicon.row_vectors()
 
-        def count(shard: tuple[int, int], operators: Operators = model.operators, lexical: np.ndarray = vectors) -> Counts:
+        def count(
+            shard: tuple[int, int], operators: Operators = model.operators, lexical: np.ndarray = vectors
+        ) -> Counts:
             return expected_counts(trees.rules, operators, lexical, trees.nodes, *shard)
 
         parts = map_threads(count, shards, n_jobs)

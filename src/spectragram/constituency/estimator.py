@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
-from spectragram.constituency.model import Model
 from spectragram.constituency.model_state import grammar_from_state, grammar_to_state, rounded
-from spectragram.constituency.parsing import GLUED, PRUNED, BinaryGrammar, Status
+from spectragram.constituency.parsing import BinaryGrammar, Status
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
 from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
 from spectragram.data.brackets import escape_word, parse_tree
@@ -46,11 +46,11 @@ class ConstituencyParser(Estimator):
     ----------
     learner : str
         ``spectral+em``: states from clusters of spectral vectors, then a few EM iterations (the default: the most
-        accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen & Collins
-        (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
+        accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen &
+        Collins (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
     preset : {"fast", "default", "best"}
-        Sets whatever of ``n_states``, ``n_models``, ``n_iterations`` and ``binarisations`` is None: one model for ``fast``,
-        an ensemble of four or nine otherwise.
+        Sets whatever of ``n_states``, ``n_models``, ``n_iterations`` and ``binarisations`` is None: one model for
+        ``fast``, an ensemble of four or nine otherwise.
     n_states : int, optional
         At most so many hidden states for a label; rare labels get fewer.
     n_models : int, optional
@@ -112,11 +112,11 @@ class ConstituencyParser(Estimator):
         self.verbose = verbose
 
     def fit(self, trees: Iterable[Tree | str], dev: Iterable[Tree | str] | None = None) -> Self:
-        """Learn from trees (or bracketed strings); with held-out trees ``dev`` keep the best EM iteration of each model."""
+        """Learn from trees (or bracketed strings); held-out trees ``dev`` choose the EM iteration of each model."""
         start = time.perf_counter()
         recipe = self._recipe()
         treebank = _as_trees(trees)
-        judge = None if dev is None else _Judge(_as_trees(dev))
+        judge = None if dev is None else Judge(_as_trees(dev))
         with progress("training", recipe.n_models, enabled=self.verbose) as advance:
             grammars, facts = train_grammars(treebank, recipe, judge=judge, n_jobs=self.n_jobs, advance=advance)
         self.grammars_ = [_rounded(grammar) for grammar in grammars]
@@ -188,7 +188,7 @@ class ConstituencyParser(Estimator):
     # -- probabilities -----------------------------------------------------------------------------------------------
 
     def log_prob(self, sentences: Iterable[Sentence | str]) -> np.ndarray:
-        """log p(sentence) under the first model, summed over all trees; NaN where a signed model gives a negative value."""
+        """log p(sentence) under the first model, all trees summed; NaN where a signed model's value is negative."""
         self._require_fitted()
         listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
         return np.array(self._map(lambda words: sentence_log_prob(self.grammars_[0], words), listed))
@@ -238,7 +238,8 @@ class ConstituencyParser(Estimator):
     # -- model files ---------------------------------------------------------------------------------------------------
 
     def _get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        values, arrays = [], {}
+        values: list[dict[str, Any]] = []
+        arrays: dict[str, np.ndarray] = {}
         for number, grammar in enumerate(self.grammars_):
             state, part = grammar_to_state(grammar)
             values.append(state)
@@ -254,61 +255,6 @@ class ConstituencyParser(Estimator):
         if not grammars:
             raise ValueError("no grammar")
         self.grammars_ = grammars
-
-
-def average_posteriors(grammars: Sequence[BinaryGrammar], words: list[str]) -> tuple[SpanPosteriors, Status]:
-    """Posteriors averaged over the models of all grammars, and the worst status among the grammars."""
-    n, labels = len(words), grammars[0].labels
-    spans = np.zeros((n * (n + 1) // 2, len(labels.phrases)))
-    tags = np.zeros((n, len(labels.tags)))
-    worst = PRUNED
-    total = sum(len(grammar.models) for grammar in grammars)
-    for grammar in grammars:
-        forest, status = grammar.prune(words)
-        if forest is None:
-            _add_pieces(grammar, words, len(grammar.models) / total, spans, tags)
-        else:
-            values = [grammar.posteriors(model, forest, words) for model in grammar.models]
-            good = [value for value in values if value.sign != 0.0] or [grammar.posteriors(grammar.middle, forest, words)]
-            for value in good:
-                weight = len(grammar.models) / (total * len(good))
-                grammar.add_posteriors(forest, value, weight, spans, tags)
-        worst = max(worst, status)
-    return SpanPosteriors(spans, tags), worst
-
-
-def _add_pieces(grammar: BinaryGrammar, words: list[str], weight: float, spans: np.ndarray, tags: np.ndarray) -> None:
-    """Parse the pieces of a sentence that has no parse by themselves; the pieces will hang under one label."""
-    for start, end in grammar.pieces(words):
-        piece = words[start:end]
-        forest, _ = grammar.prune(piece, start == 0, any_root=True)
-        if forest is None:
-            for i in range(start, end):
-                possible, vectors = grammar.coarse.lexicon.vectors(words[i], i == 0)
-                tags[i, possible[vectors[:, 0].argmax()]] += weight
-            continue
-        n = end - start
-        inner = np.zeros((n * (n + 1) // 2, spans.shape[1]))
-        value = grammar.posteriors(grammar.middle, forest, piece, start == 0, any_root=True)
-        grammar.add_posteriors(forest, value, weight, inner, tags[start:end])
-        for j in range(1, n + 1):
-            for i in range(j):
-                spans[(start + j) * (start + j - 1) // 2 + start + i] += inner[j * (j - 1) // 2 + i]
-
-
-class _Judge:
-    """F1 of a single model on held-out trees; the pruned forests are computed once for each grammar."""
-
-    def __init__(self, trees: list[Tree]) -> None:
-        self.trees = trees
-
-    def __call__(self, grammar: BinaryGrammar, model: Model) -> float:
-        single = replace(grammar, models=[model])
-        predicted = []
-        for tree in self.trees:
-            words = tree.leaves()
-            predicted.append(bracket_tree(words, average_posteriors([single], words)[0], grammar.labels))
-        return bracket_scores(self.trees, predicted)["f1"]
 
 
 def _rounded(grammar: BinaryGrammar) -> BinaryGrammar:

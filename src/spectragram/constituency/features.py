@@ -8,8 +8,8 @@ head tag; first and last tag; number of words     the first head tag above that 
 words: lower-cased, class, last three letters     number of words to the left, to the right
 
 A feature f of label a is scaled by sqrt(n_a / (count(f) + kappa)), as in CCA with a diagonal covariance, and
-Omega_a = E[phi psi' | a] is decomposed. Everything is integer arithmetic on whole columns of nodes: a feature template is
-a column of numbers, and a combination of two is one number again.
+Omega_a = E[phi psi' | a] is decomposed. Everything is integer arithmetic on whole columns of nodes: a feature
+template is a column of numbers, and a combination of two is one number again.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ MIN_COUNT = 2
 class FeatureColumns:
     """Feature templates as columns of numbers, one row a node.
 
-    ``inside`` and ``outside`` are int32 (n_nodes, n_templates); equal numbers in a column mean the same feature, and nodes
-    of different labels never share one. -1: the template does not apply.
+    ``inside`` and ``outside`` are int32 (n_nodes, n_templates); equal numbers in a column mean the same feature, and
+    nodes of different labels never share one. -1: the template does not apply.
     """
 
     inside: np.ndarray

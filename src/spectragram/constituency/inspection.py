@@ -21,7 +21,6 @@ def label_rows(grammar: BinaryGrammar) -> list[list[Any]]:
 
 def state_rows(grammar: BinaryGrammar, n_rules: int, n_labels: int = 12) -> list[list[Any]]:
     """For the states of the most frequent labels: the words or rules each is most likely to produce."""
-    operators = grammar.models[0].operators
     order = np.argsort(-_symbol_counts(grammar), kind="stable")[:n_labels]
     rows = []
     for a in order:
@@ -30,11 +29,9 @@ def state_rows(grammar: BinaryGrammar, n_rules: int, n_labels: int = 12) -> list
         total = weights.sum(axis=0)
         for x in np.argsort(-total, kind="stable"):
             best = np.argsort(-weights[:, x], kind="stable")[:n_rules]
-            # No label is its own opposite: what a state produces more than the label does in general.
             share = float(total[x] / max(total.sum(), 1e-12))
             shown = "  ".join(names[b] for b in best if weights[b, x] > 0)
             rows.append([grammar.productions.labels[a], int(x), share, shown])
-    assert len(rows) <= int(operators.n_states.sum())
     return rows
 
 
@@ -43,11 +40,11 @@ def _symbol_counts(grammar: BinaryGrammar) -> np.ndarray:
     table = grammar.coarse.lexicon.table
     counts = np.zeros(grammar.productions.n_symbols)
     np.add.at(counts, table.tags, table.counts)
-    counts[grammar.productions.n_tags :] = _expected_phrases(grammar)[grammar.productions.n_tags :] * len_trees(grammar)
+    counts[grammar.productions.n_tags :] = _expected_phrases(grammar)[grammar.productions.n_tags :] * _n_trees(grammar)
     return counts
 
 
-def len_trees(grammar: BinaryGrammar) -> float:
+def _n_trees(grammar: BinaryGrammar) -> float:
     """Number of training trees: sentences begin with a type marked as initial."""
     table = grammar.coarse.lexicon.table
     return float(table.counts[table.initial].sum())
@@ -83,5 +80,7 @@ def _rules(grammar: BinaryGrammar, symbol: int) -> tuple[np.ndarray, list[str]]:
     for u in np.flatnonzero(rules.unary[:, 0] == symbol):
         matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]
         weights.append(matrix.reshape(m, -1).sum(axis=1))
-        names.append("-".join([*grammar.productions.chains[grammar.productions.unary[u, 2]], labels[rules.unary[u, 1]]]))
+        names.append(
+            "-".join([*grammar.productions.chains[grammar.productions.unary[u, 2]], labels[rules.unary[u, 1]]])
+        )
     return (np.array(weights), names) if weights else (np.zeros((1, m)), [""])

@@ -3,10 +3,10 @@
     c^inf_{t -> w}  proportional to  P(t, x | w) / P(t, x)                       (Bayes; p(w) is the same for all tags)
     P_l(t, x | w) = (C_l(w, t, x) + kappa_l P_{l+1}(t, x | w)) / (C_l(w) + kappa_l)
 
-Level l = 0 is the word itself, the next ones are ever coarser classes of it (:mod:`spectragram.data.signatures`), the
-last but one is any rare word, the last any word. Classes are counted on rare words only, which are the ones that resemble
-unknown words. C may be counts of states (EM, pivot, clusters) or sums of projected outside vectors (spectral): the formula
-is linear in them.
+Level l = 0 is the word itself, the next ones are ever coarser classes of it (:mod:`spectragram.data.signatures`),
+the last but one is any rare word, the last any word. Classes are counted on rare words only, which are the ones that
+resemble unknown words. C may be counts of states (EM, pivot, clusters) or sums of projected outside vectors
+(spectral): the formula is linear in them.
 """
 
 from __future__ import annotations

@@ -45,4 +45,6 @@ class TrainingTrees:
         nodes = Nodes(
             treebank.kind, treebank.symbol, rule, treebank.left, treebank.right, kept, treebank.offsets.astype(np.int64)
         )
-        return cls(treebank, make_rules(productions.binary, productions.unary[:, :2], productions.n_symbols), words, nodes)
+        return cls(
+            treebank, make_rules(productions.binary, productions.unary[:, :2], productions.n_symbols), words, nodes
+        )

@@ -18,7 +18,7 @@ from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.model import Model
 from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.productions import Productions
-from spectragram.inference.chart_coarse import coarse_forest, coarse_inside, fewest_pieces, span_id
+from spectragram.inference.chart_coarse import coarse_forest, coarse_inside, fewest_pieces
 from spectragram.inference.chart_decode import add_label_posteriors
 from spectragram.inference.chart_forest import Posteriors, forest_posteriors, thin_forest
 from spectragram.inference.chart_rules import Forest, Rules, Weights, make_rules, make_weights
@@ -29,7 +29,7 @@ MAX_CHART_BYTES = 400_000_000
 """A sentence whose coarse chart would be larger is cut into pieces."""
 UNPRUNED_WORDS = 40
 """Sentences up to this length are tried without any pruning; longer ones with next to none."""
-LIKELY_TAGS = 1e-6
+LIKELY_TAGS = 1e-5
 """Tags this much less likely than a word's best are left out of the chart."""
 
 PRUNED, UNPRUNED, GLUED = 0, 1, 2
@@ -53,7 +53,7 @@ class BinaryGrammar:
     middle: Model
     models: list[Model]
     labels: LabelSet
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = field(default_factory=Thresholds)
     rules: Rules = field(init=False)
     weights: Weights = field(init=False)
     label_maps: tuple[np.ndarray, np.ndarray, np.ndarray] = field(init=False)
@@ -125,7 +125,9 @@ class BinaryGrammar:
         inside = coarse_inside(self.rules, self.weights, *self._coarse_lexical(words, True))
         return [(int(i), int(j)) for i, j in fewest_pieces(len(words), inside)]
 
-    def add_posteriors(self, forest: Forest, posteriors: Posteriors, weight: float, spans: np.ndarray, tags: np.ndarray) -> None:
+    def add_posteriors(
+        self, forest: Forest, posteriors: Posteriors, weight: float, spans: np.ndarray, tags: np.ndarray
+    ) -> None:
         """Add weighed posteriors of labels over spans, and of tags, to ``spans`` and ``tags``."""
         # Values of a signed model are no probabilities: their size is what is left to go by (Cohen et al. 2012).
         items, links = np.abs(posteriors.items), np.abs(posteriors.links)
@@ -147,15 +149,13 @@ class BinaryGrammar:
 
 def lexical_vectors(model: Model, forest: Forest, words: Sequence[str], first: bool = True) -> np.ndarray:
     """The vectors of the bottom items over single words, one after the other, as the kernels want them."""
-    n_states = model.operators.n_states
-    single = np.flatnonzero(forest.spans[:, 1] - forest.spans[:, 0] == 1)
-    parts = []
-    for s in single:
-        items = forest.items[forest.first_item[s] : forest.first_item[s + 1]]
-        symbols = items[items[:, 1] == 0, 0]
-        i = int(forest.spans[s, 0])
-        tags, vectors = model.lexicon.vectors(words[i], first and i == 0)
-        rows = np.minimum(np.searchsorted(tags, symbols), len(tags) - 1)
-        values = np.where((tags[rows] == symbols)[:, None], vectors[rows], 0.0)
-        parts.append(values[np.arange(values.shape[1]) < n_states[symbols][:, None]])
-    return np.concatenate(parts)
+    n_states, lexicon = model.operators.n_states, model.lexicon
+    table = np.zeros((len(words), *lexicon.mean.shape))
+    for i, word in enumerate(words):
+        tags, vectors = lexicon.vectors(word, first and i == 0)
+        table[i, tags] = vectors
+    lengths = forest.spans[:, 1] - forest.spans[:, 0]
+    items = forest.items[: forest.first_item[np.searchsorted(lengths, 2)]]
+    items = items[items[:, 1] == 0]
+    values = table[forest.spans[items[:, 2], 0], items[:, 0]]
+    return values[np.arange(values.shape[1]) < n_states[items[:, 0]][:, None]]

@@ -7,9 +7,10 @@
     r(f | h), s(g | h)           from q by Bayes, states of both sides matched (figure 2, step 3)
     t(h1, h2, h3 | a -> b c)     the maximum of a concave likelihood, by EM (figure 1, step 2)
 
-Several feature functions (section 6.2): the pivots are sought among the features of all templates. A node's evidence for
-state h is the geometric mean over templates of r(f | h) (or of s(g | h)), where the paper sums the logarithms of all
-combinations of single features; with one template each they are the same, and the objective is concave in t either way.
+Several feature functions (section 6.2): the pivots are sought among the features of all templates. A node's evidence
+for state h is the geometric mean over templates of r(f | h) (or of s(g | h)), where the paper sums the logarithms of
+all combinations of single features; with one template each they are the same, and the objective is concave in t
+either way.
 """
 
 from __future__ import annotations
@@ -43,10 +44,7 @@ def learn_pivot(
     """Recover t, pi and q; every rule keeps its own relative frequency."""
     treebank = trees.treebank
     n_states = np.array(
-        [
-            _supported(columns, projection, int(m))
-            for projection, m in zip(projections, n_states, strict=True)
-        ],
+        [_supported(columns, projection, int(m)) for projection, m in zip(projections, n_states, strict=True)],
         np.int32,
     )
     largest = int(n_states.max())
@@ -78,7 +76,7 @@ def _feature_counts(features: np.ndarray) -> np.ndarray:
 def node_evidence(
     inside_features: np.ndarray, outside_features: np.ndarray, projection: Projection, n_states: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For the nodes of one label: p(h), and what each node's inside and outside say about h, p(. | h) up to a factor."""
+    """For the nodes of one label: p(h), and p(inside | h), p(outside | h) of each node up to a factor."""
     nodes = len(projection.nodes)
     if n_states == 1:
         return np.ones(1), np.ones((nodes, 1)), np.ones((nodes, 1))
@@ -207,7 +205,7 @@ def recover_parameters(
 
     Returns
     -------
-    t : array, shape (n_rules, m, m, m), the probabilities of a rule and its states left, right given those of the parent
+    t : array, shape (n_rules, m, m, m), the probabilities of a rule and its left and right state given the parent's
     q : array, shape (n_labels, n_words, m), p(word | a, h)
     pi : array, shape (n_labels, m)
     """

@@ -139,7 +139,7 @@ def _draw(
             words.append(table.words[row])
         else:
             own = np.flatnonzero(rules.binary[:, 0] == a)
-            pieces = []
+            pieces = list[np.ndarray]()
             for r in own:
                 size = n_states[rules.binary[r, 1]] * n_states[rules.binary[r, 2]]
                 first = operators.binary_start[r] + x * size

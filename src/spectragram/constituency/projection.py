@@ -1,10 +1,10 @@
 """Project the nodes of each label to the few dimensions in which their insides and outsides agree.
 
-    paper      here         shape for label a
-    Omega      A' B / n     (d, d')     A, B: scaled inside and outside features, one row a node; never formed
-    Y          inside       (n, m)      U' phi
-    Z sigma    outside      (n, m)      V' psi
-    sigma      sigma        (m,)        at most n_states, those above a threshold
+paper      here         shape for label a
+Omega      A' B / n     (d, d')     A, B: scaled inside and outside features, one row a node; never formed
+Y          inside       (n, m)      U' phi
+Z sigma    outside      (n, m)      V' psi
+sigma      sigma        (m,)        at most n_states, those above a threshold
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from spectragram.constituency.lexicon import Lexicon
-from spectragram.constituency.projection import Projection
 from spectragram.constituency.model import Model, TrainingTrees
+from spectragram.constituency.projection import Projection
 from spectragram.data.productions import BINARY, UNARY
 from spectragram.inference.chart_forest import Operators, layout, make_operators
 from spectragram.inference.chart_rules import Rules

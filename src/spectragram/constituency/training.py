@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -115,9 +116,8 @@ def _prepare(trees: Sequence[Tree], direction: str, recipe: Recipe, n_jobs: int)
     few = prepared.states(min(MIDDLE_STATES, recipe.n_states))
     projections = prepared.project(DIMENSIONS, 0.0, recipe.random_state, n_jobs)
     shares = cluster_shares(projections, few, treebank.n_nodes, recipe.random_state, n_jobs)
-    middle = model_from_shares(data, few, shares)
-    for _, (middle, _) in zip(range(MIDDLE_ITERATIONS), refine(data, middle, n_jobs), strict=False):
-        pass
+    start = model_from_shares(data, few, shares)
+    middle, _ = next(islice(refine(data, start, n_jobs), MIDDLE_ITERATIONS - 1, None))
     return replace(prepared, grammar=replace(grammar, middle=middle))
 
 
@@ -132,10 +132,10 @@ def _train_member(
     if judge is not None:
         best_score = facts["dev_f1"] = judge(prepared.grammar, model)
     steps = range(1, recipe.n_iterations + 1)
-    for step, (model, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
-        score = float(step) if judge is None else judge(prepared.grammar, model)
+    for step, (refined, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
+        score = float(step) if judge is None else judge(prepared.grammar, refined)
         if score > best_score:
-            best, best_score = model, score
+            best, best_score = refined, score
             facts |= {"iterations": step, "log_likelihood": log_likelihood}
             if judge is not None:
                 facts["dev_f1"] = score

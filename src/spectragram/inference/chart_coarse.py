@@ -143,7 +143,7 @@ def _append(table, used, a, b, c, d):  # type: ignore[no-untyped-def]
 def _prune(rules, weights, chart, threshold):  # type: ignore[no-untyped-def]
     """Outside pass, longest spans first. Three tables of what is likely enough:
 
-    items (symbol, layer, start, end), edges (rule, start, split, end), links (top symbol, unary rule or -1, start, end).
+    items (symbol, layer, start, end), edges (rule, start, split, end), links (top symbol, rule or -1, start, end).
     """
     n_cells, n_symbols = chart.top.shape
     n = int((math.sqrt(8.0 * n_cells + 1.0) - 1.0) / 2.0 + 0.5)
@@ -247,8 +247,8 @@ def _rank(n: int, start: np.ndarray, end: np.ndarray) -> np.ndarray:
 
 def _assemble(rules: Rules, n: int, items: np.ndarray, edges: np.ndarray, links: np.ndarray) -> Forest:
     """Number what :func:`_prune` kept, shortest spans first, and let edges and links refer to items."""
-    rank = _rank(n, items[:, 2], items[:, 3])
-    order = np.lexsort((items[:, 0], items[:, 1], rank))
+    rank = _rank(n, items[:, 2], items[:, 3]).astype(np.int64)
+    order = np.argsort((rank * 2 + items[:, 1]) * rules.n_symbols + items[:, 0])
     items, rank = items[order], rank[order]
     ranks, first_item, span_of = np.unique(rank, return_index=True, return_inverse=True)
     number = np.full((n * (n + 1) // 2, 2, rules.n_symbols), -1, np.int32)  # item of this rank, layer and symbol
@@ -256,15 +256,20 @@ def _assemble(rules: Rules, n: int, items: np.ndarray, edges: np.ndarray, links:
 
     rule, i, k, j = edges.T
     parent, left, right = rules.binary[rule].T
-    edge_rank = _rank(n, i, j)
-    edge_order = np.lexsort((k, rule, edge_rank))
-    edge_columns = (number[edge_rank, 0, parent], rule, number[_rank(n, i, k), 1, left], number[_rank(n, k, j), 1, right])
+    edge_rank = _rank(n, i, j).astype(np.int64)
+    edge_order = np.argsort((edge_rank * len(rules.binary) + rule) * (n + 1) + k)
+    edge_columns = (
+        number[edge_rank, 0, parent],
+        rule,
+        number[_rank(n, i, k), 1, left],
+        number[_rank(n, k, j), 1, right],
+    )
 
     upper, above, i, j = links.T
-    link_rank = _rank(n, i, j)
+    link_rank = _rank(n, i, j).astype(np.int64)
     below = upper.copy()
     below[above >= 0] = rules.unary[above[above >= 0], 1]
-    link_order = np.lexsort((above, upper, link_rank))
+    link_order = np.argsort((link_rank * rules.n_symbols + upper) * (len(rules.unary) + 1) + above + 1)
     link_columns = (number[link_rank, 1, upper], above, number[link_rank, 0, below])
 
     def starts(sorted_ranks: np.ndarray) -> np.ndarray:

@@ -1,9 +1,9 @@
 """From posteriors to a tree.
 
-    F1-MBR      spans whose label posteriors exceed a threshold, the best set of nested ones: needs no grammar, so
-                posteriors of different binarisations and models can be averaged
-    Viterbi     the best derivation in a forest for any weights of edges, links and items: log posteriors give the
-                max-rule-product parse (Petrov & Klein 2007), posteriors Goodman's (1996) labelled recall
+F1-MBR      spans whose label posteriors exceed a threshold, the best set of nested ones: needs no grammar, so
+            posteriors of different binarisations and models can be averaged
+Viterbi     the best derivation in a forest for any weights of edges, links and items: log posteriors give the
+            max-rule-product parse (Petrov & Klein 2007), posteriors Goodman's (1996) labelled recall
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def best_brackets(n, posteriors, threshold):  # type: ignore[no-untyped-def]
 def viterbi(forest, edge_weights, link_weights, item_weights, root_weights):  # type: ignore[no-untyped-def]
     """Best derivation: the chosen edge of every bottom item and link of every top item (-1: none), and the root item.
 
-    Weights are added up; ``item_weights`` count for bottom items, ``root_weights`` (n_symbols,) for the root. Returns ``choice`` (n_items,),
-    ``score`` (n_items,) and the root, -1 where no derivation reaches the whole sentence.
+    Weights are added up; ``item_weights`` count for bottom items, ``root_weights`` (n_symbols,) for the root. Returns
+    ``choice`` (n_items,), ``score`` (n_items,) and the root, -1 where no derivation reaches the whole sentence.
     """
     items = forest.items
     score = np.full(len(items), -np.inf)

@@ -196,7 +196,7 @@ def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type
 @njit(cache=True, nogil=True)
 def _outside(rules, forest, operators, offset, alpha, exponent, beta, edge_out, link_out):  # type: ignore[no-untyped-def]
     """Fill ``beta`` below the roots, and the posteriors of edges and links."""
-    spans, first_item, first_edge, first_link, items, edges, links = forest
+    spans, _, first_edge, first_link, items, edges, links = forest
     largest_states = operators.n_states.max()
     outer = np.empty(largest_states * largest_states)
     for s in range(len(spans) - 1, -1, -1):
@@ -290,7 +290,7 @@ def _posteriors(rules, forest, operators, lexical):  # type: ignore[no-untyped-d
 def forest_posteriors(rules: Rules, forest: Forest, operators: Operators, lexical: np.ndarray) -> Posteriors:
     """Inside-outside over ``forest``.
 
-    ``lexical`` holds the vectors c^inf of the bottom items over single words, one after the other in the order of items.
+    ``lexical`` holds the vectors c^inf of the bottom items over single words, one after the other in that order.
     """
     return Posteriors(*_posteriors(rules, forest, operators, np.ascontiguousarray(lexical, np.float64)))
 

@@ -1,10 +1,10 @@
 """Exact inside and prefix probabilities over the whole chart, nothing pruned.
 
     inside    alpha(i, j) = sum over rules and k of C . (alpha(i, k) (x) alpha(k, j))
-    prefix    pi(i) = words i .. n-1 begin a tree of the symbol = R (sum over rules and k of C . (alpha(i, k) (x) pi(k)))
+    prefix    pi(i) = R (sum over rules and k of C . (alpha(i, k) (x) pi(k))): words i .. n-1 begin a tree
 
-A tree whose first child is still open at the end of the prefix adds its left corner: with L(a, b) the weight of a -> b c
-summed over c, the geometric series of left corners is R = (1 - L)^-1 (Jelinek & Lafferty 1991), computed once for a grammar.
+A tree whose first child is still open at the end of the prefix adds its left corner: with L(a, b) the weight of
+a -> b c summed over c, the geometric series of left corners is R = (1 - L)^-1 (Jelinek & Lafferty 1991).
 Vectors of all symbols and states lie one after the other.
 """
 

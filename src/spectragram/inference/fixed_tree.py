@@ -3,10 +3,11 @@
     paper (figure 2)   f^i = f^right C^{r_i}(f^left),   f^i = c^inf at words,   p(tree) = f^1 c^1
 
 Nodes come children before parents, one tree after the other. A node that is not unary and not under a unary node
-stands on the top layer by being *kept* (see :mod:`~spectragram.inference.chart_rules`); its vector includes that weight.
+stands on the top layer by being *kept* (see :mod:`~spectragram.inference.chart_rules`); its vector includes that
+weight.
 
-Expected counts of a binary rule are its tensor times the sum over its nodes of beta (x) alpha_left (x) alpha_right / p,
-so the kernel only sums outer products and the tensor is multiplied in once at the end.
+Expected counts of a binary rule are its tensor times the sum over its nodes of beta (x) alpha_left (x) alpha_right
+/ p, so the kernel only sums outer products and the tensor is multiplied in once at the end.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class Counts(NamedTuple):
 
     def plus(self, other: Counts) -> Counts:
         """Sum of the counts of two sets of trees, the first one's followed by the second one's values."""
-        sums = (a + b for a, b in zip(self[:-1], other[:-1], strict=True))
-        return Counts(*sums, np.concatenate([self.log_value, other.log_value]))
+        sums = [a + b for a, b in zip(self[:-1], other[:-1], strict=True)]
+        return Counts._make([*sums, np.concatenate([self.log_value, other.log_value])])
 
 
 @njit(cache=True, nogil=True)
@@ -311,8 +312,8 @@ def count_assignments(
 ) -> Counts:
     """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule.
 
-    ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule and as
-    a child or root. With the same probabilities of states as both, these are counts when all nodes are independent; with
-    projected outsides and insides they are the moments of the spectral learner.
+    ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule
+    and as a child or root. With the same probabilities of states as both, these are counts when all nodes are
+    independent; with projected outsides and insides they are the moments of the spectral learner.
     """
     return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, upper, lower, n_lexical))

@@ -99,7 +99,10 @@ def model_page(parser: ConstituencyParser, name: str, sentence: str = "") -> str
         (posteriors,) = parser.marginals([words])
         sections.append(("Its tree", f'<div class="wide">{draw_tree(tree)}</div>'))
         sections.append(
-            ("What it believes about every span", f'<div class="wide">{draw_chart(words, posteriors, grammar.labels)}</div>')
+            (
+                "What it believes about every span",
+                f'<div class="wide">{draw_chart(words, posteriors, grammar.labels)}</div>',
+            )
         )
     if parser.learner != "spectral":
         header = ["label", "state", "share", "most probable"]
