@@ -73,6 +73,9 @@ def test_a_tagger_fills_in_missing_tags(files: Path, capsys: pytest.CaptureFixtu
     assert main(["predict", str(files / "model"), str(untagged), "--tagger", tagger, "--out", str(out)]) == 0
     parsed = list(read_conllu(out, check_tree=True))
     assert all("_" not in sentence.xpos for sentence in parsed)
+    capsys.readouterr()
+    assert main(["evaluate", str(files / "model"), str(files / "test.conllu"), "--tagger", tagger, "--json"]) == 0
+    assert 70 < json.loads(capsys.readouterr().out)["uas"] <= 100
 
 
 @pytest.mark.parametrize(

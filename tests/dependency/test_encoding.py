@@ -43,6 +43,16 @@ def test_an_unseen_tag_takes_the_usual_tag_of_its_upos_or_none() -> None:
     assert alphabet.encode([stranger]).tags[2] == 0
 
 
+def test_a_missing_upos_is_guessed_from_tag_and_word() -> None:
+    forms, xpos = ["it", "is", "barks"], ["PRP", "VBZ", "VBZ"]
+    sentence = Sentence.from_words(forms, upos=["PRON", "AUX", "VERB"], xpos=xpos, head=["2", "0", "2"])
+    other = Sentence.from_words(["barks"], upos=["VERB"], xpos=["VBZ"], head=["0"])
+    alphabet = Alphabet.of([sentence, sentence, other])
+    bare = Sentence.from_words([*forms, "runs"], xpos=[*xpos, "VBZ"])
+    coarse = alphabet.coarse.decode(alphabet.encode([bare]).coarse)
+    assert coarse == ["PRON", "AUX", "VERB", "VERB"]
+
+
 def test_words_seen_once_are_unknown() -> None:
     alphabet = Alphabet.of([DOGS, DOGS.with_columns(form=["the", "new", "cats", "sleep"])])
     words = alphabet.encode([DOGS]).words

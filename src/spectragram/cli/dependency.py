@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from spectragram.data import Sentence
 
-Tagger = Annotated[
-    str | None, typer.Option("--tagger", help="A tagger model that fills in tags before parsing, whatever is there.")
+Taggers = Annotated[
+    list[str] | None,
+    typer.Option("--tagger", help="A tagger model that replaces the tags; may be given for XPOS and for UPOS."),
 ]
 
 
@@ -54,7 +55,7 @@ def train(
     min_mass: Annotated[
         float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
     ] = 0.0,
-    tagger: Tagger = None,
+    tagger: Taggers = None,
     fast: Fast = False,
     best: Best = False,
     seed: Seed = 0,
@@ -95,7 +96,7 @@ def predict(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add each word's probable heads to MISC: Heads=3:0.91,0:0.07.")
     ] = False,
-    tagger: Tagger = None,
+    tagger: Taggers = None,
     jobs: Jobs = -1,
 ) -> None:
     """Fill in heads and relations; everything else is kept."""
@@ -112,7 +113,7 @@ def predict(
         note(f"{parser.n_fallbacks_} sentences were parsed by the DET+F automata: their estimates were not positive")
 
 
-def evaluate(model: Model, gold: Gold, tagger: Tagger = None, json: Json = False, jobs: Jobs = -1) -> None:
+def evaluate(model: Model, gold: Gold, tagger: Taggers = None, json: Json = False, jobs: Jobs = -1) -> None:
     """Attachment scores with and without punctuation and relations, exact match, speed."""
     from spectragram.data import read_conllu
     from spectragram.dependency import DependencyParser
@@ -121,7 +122,7 @@ def evaluate(model: Model, gold: Gold, tagger: Tagger = None, json: Json = False
     sentences = list(read_conllu(gold, check_tree=True))
     if sentences:
         parser.predict(_tagged(sentences[:1], tagger))  # so that speed does not include loading compiled code
-    print_scores(parser.evaluate(_tagged(sentences, tagger)), as_json=json)
+    print_scores(parser.evaluate(sentences, _tagged(sentences, tagger)), as_json=json)
 
 
 def inspect(
@@ -198,22 +199,28 @@ def _first(path: str | None, n: int) -> list[Sentence]:
     return [] if path is None else list(islice(read_conllu(path), n))
 
 
-def _tagged(sentences: list[Sentence], tagger: str | None) -> list[Sentence]:
-    """The sentences with the tags of a tagger model, in the column that it was trained on."""
-    if tagger is None or not sentences:
+def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Sentence]:
+    """The sentences with the tags of tagger models, each in the column that it was trained on, and no other tags."""
+    if not taggers or not sentences:
         return sentences
     from spectragram.errors import InputError
-    from spectragram.tagging import Tagger as TaggerModel
+    from spectragram.tagging import Tagger
 
-    model = TaggerModel.load(tagger)
-    column = model.summary_.get("layout", {}).get("label", "upos") or "upos"
-    if column not in ("upos", "xpos"):
-        raise InputError(
-            f"--tagger {tagger} labels column {column!r} of another format",
-            remedy="train it on CoNLL-U: spectragram train tagger TRAIN.conllu --label xpos",
-        )
-    tags = model.predict([sentence.forms for sentence in sentences])
-    return [sentence.with_columns(**{column: mine}) for sentence, mine in zip(sentences, tags, strict=True)]
+    empty = [["_"] * len(sentence) for sentence in sentences]
+    columns = {"upos": empty, "xpos": empty}
+    for path in taggers:
+        model = Tagger.load(path)
+        column = model.summary_.get("layout", {}).get("label") or "upos"
+        if column not in columns:
+            raise InputError(
+                f"--tagger {path} labels column {column!r} of another format",
+                remedy="train it on CoNLL-U: spectragram train tagger TRAIN.conllu --label xpos",
+            )
+        columns[column] = model.predict([sentence.forms for sentence in sentences])
+    return [
+        sentence.with_columns(upos=upos, xpos=xpos)
+        for sentence, upos, xpos in zip(sentences, columns["upos"], columns["xpos"], strict=True)
+    ]
 
 
 def _with_marginals(sentence: Sentence, marginals: np.ndarray) -> Sentence:

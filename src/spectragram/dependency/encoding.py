@@ -51,51 +51,65 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Tags, coarse tags and words by number; 0 is the unknown one of each."""
+    """Tags, coarse tags and words by number; 0 is the unknown one of each.
+
+    ``coarse_of`` (k,) is the usual coarse tag of each tag; ``exceptions`` (e, 3) lists the tags and words that usually
+    have another one, with that: (tag, word, coarse), sorted.
+    """
 
     column: str
     tags: Vocabulary
     coarse: Vocabulary
     words: Vocabulary
     coarse_of: np.ndarray
+    exceptions: np.ndarray
 
     def __post_init__(self) -> None:
-        inside = (self.coarse_of >= 0) & (self.coarse_of < len(self.coarse))
-        if self.coarse_of.shape != (len(self.tags),) or not inside.all():
+        if self.coarse_of.shape != (len(self.tags),) or self.exceptions.shape != (len(self.exceptions), 3):
             raise ValueError(f"coarse tags of shape {self.coarse_of.shape} for {len(self.tags)} tags")
+        for coarse in (self.coarse_of, self.exceptions[:, 2]):
+            if ((coarse < 0) | (coarse >= len(self.coarse))).any():
+                raise ValueError(f"numbers of coarse tags outside 0..{len(self.coarse) - 1}")
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
         """What the sentences hold; ``column`` is ``xpos``, ``upos`` or ``auto``."""
         column = _tag_column(sentences, column)
         coarse_column = "upos" if _is_filled(sentences, "upos") else column
-        pairs = Counter(
-            pair
+        seen = Counter(
+            (tag, form.lower(), above)
             for sentence in sentences
-            for pair in zip(sentence.column(column), sentence.column(coarse_column), strict=True)
+            for tag, form, above in zip(
+                sentence.column(column), sentence.forms, sentence.column(coarse_column), strict=True
+            )
         )
-        fine, coarse = Counter[str](), Counter[str]()
-        for (tag, above), n in pairs.items():
-            fine[tag] += n
-            coarse[above] += n
-        words = Counter(form.lower() for sentence in sentences for form in sentence.forms)
-        tags, coarse_tags = _numbered(fine), _numbered(coarse)
-        # Each tag's most frequent coarse tag: the last one written; ties in the order of names.
-        coarse_of = np.zeros(len(tags), np.int64)
-        for tag, above in sorted(pairs, key=lambda pair: (pairs[pair], pair)):
-            coarse_of[tags.index[tag]] = coarse_tags.index[above]
-        frequent = {word: n for word, n in words.items() if n >= MIN_WORD_COUNT}
-        return cls(column, tags, coarse_tags, _numbered(frequent), coarse_of)
+        tags, coarse = _numbered(_summed(seen, 0)), _numbered(_summed(seen, 2))
+        words = _numbered({word: n for word, n in _summed(seen, 1).items() if n >= MIN_WORD_COUNT})
+        numbers = Counter[tuple[int, int, int]]()
+        for (tag, word, above), n in seen.items():
+            numbers[tags.index[tag], words.index.get(word, 0), coarse.index[above]] += n
+        coarse_of, exceptions = _usual_coarse(numbers, len(tags))
+        return cls(column, tags, coarse, words, coarse_of, exceptions)
 
     def encode(self, sentences: Sequence[Sentence]) -> Encoded:
         """Sentences as arrays; tags and words outside the alphabet become 0 or, by their UPOS, a tag of the same."""
         offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
         tags = self._encode(self.tags, [tag for s in sentences for tag in s.column(self.column)])
-        upos = self._encode(self.coarse, [tag for s in sentences for tag in s.upos])
-        coarse = np.where(upos > 0, upos, self.coarse_of[tags])
-        tags = np.where(tags > 0, tags, self._usual_tag()[coarse])
         words = self._encode(self.words, [form.lower() for s in sentences for form in s.forms])
+        upos = self._encode(self.coarse, [tag for s in sentences for tag in s.upos])
+        coarse = np.where(upos > 0, upos, self._guess_coarse(tags, words))
+        tags = np.where(tags > 0, tags, self._usual_tag()[coarse])
         return Encoded(tags, coarse, words, offsets)
+
+    def _guess_coarse(self, tags: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """The usual coarse tags of words without one."""
+        guess = self.coarse_of[tags]
+        if len(self.exceptions):
+            listed = self.exceptions[:, 0] * len(self.words) + self.exceptions[:, 1]
+            keys = tags * len(self.words) + words
+            places = np.minimum(np.searchsorted(listed, keys), len(listed) - 1)
+            guess = np.where(listed[places] == keys, self.exceptions[places, 2], guess)
+        return guess
 
     def _usual_tag(self) -> np.ndarray:
         """The most frequent tag of each coarse tag, 0 for the unknown one, shape (n_coarse,)."""
@@ -114,10 +128,10 @@ class Alphabet:
         return {"column": self.column} | {name: getattr(self, name).to_state() for name in names}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], coarse_of: np.ndarray) -> Self:
+    def from_state(cls, state: dict[str, Any], coarse_of: np.ndarray, exceptions: np.ndarray) -> Self:
         """Inverse of :meth:`to_state`."""
         tags, coarse, words = (Vocabulary.from_state(state[name]) for name in ("tags", "coarse", "words"))
-        return cls(state["column"], tags, coarse, words, coarse_of)
+        return cls(state["column"], tags, coarse, words, coarse_of, exceptions)
 
 
 def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
@@ -135,6 +149,32 @@ def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
 
 def _is_filled(sentences: Sequence[Sentence], column: str) -> bool:
     return any(tag != "_" for sentence in sentences for tag in sentence.column(column))
+
+
+def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:
+    """Counts of one member of the triples."""
+    total = Counter[str]()
+    for triple, n in seen.items():
+        total[triple[place]] += n
+    return total
+
+
+def _usual_coarse(numbers: Counter[tuple[int, int, int]], n_tags: int) -> tuple[np.ndarray, np.ndarray]:
+    """The most frequent coarse tag of each tag, (k,), and of each tag and known word where that is another, (e, 3)."""
+    of_tag, of_word = Counter[tuple[int, int]](), Counter[tuple[int, int, int]]()
+    for (tag, word, above), n in numbers.items():
+        of_tag[tag, above] += n
+        if word > 0:
+            of_word[tag, word, above] += n
+    # Written in the order of counts, so that the most frequent one stays; ties in the order of numbers.
+    coarse_of = np.zeros(n_tags, np.int64)
+    for tag, above in sorted(of_tag, key=lambda pair: (of_tag[pair], pair)):
+        coarse_of[tag] = above
+    usual = {}
+    for tag, word, above in sorted(of_word, key=lambda triple: (of_word[triple], triple)):
+        usual[tag, word] = above
+    listed = sorted((*pair, above) for pair, above in usual.items() if above != coarse_of[pair[0]])
+    return coarse_of, np.array(listed, np.int64).reshape(-1, 3)
 
 
 def _numbered(counts: dict[str, int]) -> Vocabulary:

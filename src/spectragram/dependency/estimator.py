@@ -265,13 +265,16 @@ class DependencyParser(Estimator):
 
     # -- scores ----------------------------------------------------------------------------------------------------
 
-    def evaluate(self, X: Iterable[Sentence]) -> dict[str, Any]:
-        """Attachment scores in percent against the heads and relations that the sentences have."""
+    def evaluate(self, X: Iterable[Sentence], given: Iterable[Sentence] | None = None) -> dict[str, Any]:
+        """Attachment scores in percent against the heads and relations that the sentences have.
+
+        ``given`` are the same sentences as the parser shall see them, e.g. with the tags of a tagger.
+        """
         gold = _listed(X)
         for sentence in gold:
             sentence.check_tree()
         started = time.perf_counter()
-        parsed = self.parse(gold)
+        parsed = self.parse(gold if given is None else given)
         seconds = max(time.perf_counter() - started, 1e-9)
         tags = "upos" if any(tag != "_" for sentence in gold for tag in sentence.upos) else "xpos"
         scores: dict[str, Any] = dict(
@@ -292,7 +295,7 @@ class DependencyParser(Estimator):
     # -- model files -----------------------------------------------------------------------------------------------
 
     def _get_state(self) -> State:
-        arrays = {"coarse_of": self._alphabet.coarse_of}
+        arrays = {"coarse_of": self._alphabet.coarse_of, "coarse_exceptions": self._alphabet.exceptions}
         for name, grammar in (("grammar", self.grammar_), ("fallback", self._fallback)):
             arrays |= {f"{name}.{part}": array for part, array in asdict(grammar).items()}
         if self._factors is not None:
@@ -308,7 +311,7 @@ class DependencyParser(Estimator):
         return values, arrays
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._alphabet = Alphabet.from_state(values["alphabet"], arrays["coarse_of"])
+        self._alphabet = Alphabet.from_state(values["alphabet"], arrays["coarse_of"], arrays["coarse_exceptions"])
         self.grammar_, self._fallback = (
             Grammar(*(arrays[f"{name}.{part}"] for part in ("root", "initial", "operators", "final")))
             for name in ("grammar", "fallback")

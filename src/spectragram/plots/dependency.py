@@ -40,6 +40,7 @@ def draw_dependencies(
     drawing = Drawing(2 * MARGIN + sum(widths), base + 52.0, title)
     if title:
         drawing.text(MARGIN, MARGIN + 4, title, SIZE)
+    marks: list[tuple[float, float, str, str]] = []
     for word, head in enumerate(heads):
         sure = 1.0 if probabilities is None else float(probabilities[word])
         colour = PALETTE[1] if gold is not None and gold[word] != head else PALETTE[0]
@@ -65,7 +66,11 @@ def draw_dependencies(
         if relations[word]:
             # The middle of such a curve lies three quarters of the way to its handles.
             y = base - 4 - 0.75 * (base - 4 - handle)
-            drawing.text((start + x) / 2, y - 3, relations[word], 10, "middle", MUTED, tip)
+            marks.append(((start + x) / 2, y - 3, relations[word], tip))
+    for x, y, relation, tip in marks:
+        width = text_width(relation, 10)
+        drawing.rect(x - width / 2, y - 8, width, 10, fill="#ffffff")
+        drawing.text(x, y, relation, 10, "middle", MUTED, tip)
     for form, tag, x in zip(sentence.forms, tags, centres.tolist(), strict=True):
         drawing.text(x, base + 18, form, SIZE, "middle", INK)
         drawing.text(x, base + 34, tag, 10, "middle", MUTED)
