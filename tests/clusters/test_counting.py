@@ -105,6 +105,19 @@ def test_a_smaller_vocabulary_of_the_same_counts(text: Path) -> None:
     assert everything.cut() is everything
 
 
+@pytest.mark.parametrize(("context", "places"), [("R1", [1]), ("LR1", [1, -1]), ("LR2", [1, -1, 2, -2])])
+def test_contexts_are_the_words_around(context: str, places: list[int]) -> None:
+    counts = count_sequences([line.split() for line in LINES[:20]], max_size=15)
+    stream = counts.vocabulary.encode(word for line in LINES[:20] for word in line.split())
+    n = len(counts.vocabulary)
+    expected = np.zeros((n, n * len(places)))
+    for block, place in enumerate(places):
+        for i, word in enumerate(stream):
+            if 0 <= i + place < len(stream):
+                expected[word, block * n + stream[i + place]] += 1
+    np.testing.assert_array_equal(counts.context_matrix(context).toarray(), expected)
+
+
 def test_counts_are_a_file(text: Path, tmp_path: Path) -> None:
     counts = count_files(text, max_size=50)
     counts.save(tmp_path / "counts")

@@ -58,7 +58,10 @@ def test_without_unknown_words_there_is_no_such_cluster() -> None:
     everything = WordClusters(5, n_dimensions=0).fit(TEXT)
     assert everything.unknown_cluster_ == -1
     assert everything.transform([["never-seen"]])[0].tolist() == [-1]
-    assert everything.score([["never-seen", "the", "never-seen", "a"]]) > 0
+    text = [words if i % 3 else ["never-seen", *words, "nor-this"] for i, words in enumerate(TEXT[:60])]
+    stream = np.concatenate(everything.transform(text))
+    assert everything.score(text) == pytest.approx(stream_mutual_information(np.where(stream < 0, 5, stream)))
+    assert everything.score_text(text)["clusters"] == 6
 
 
 def test_cuts_nest(model: WordClusters) -> None:
