@@ -53,7 +53,8 @@ def learn_function(
     """The smallest automaton of the function, or its best of ``n_states`` states.
 
     Prefixes and suffixes of up to ``min_length`` symbols are all looked at before growth may stop: give more where
-    all short strings have the value zero. ``tolerance`` is the share of the largest singular value below which others count as zero.
+    all short strings have the value zero. ``tolerance`` is the share of the largest singular value below which others
+    count as zero.
     """
     symbols = range(n_symbols)
     prefixes: list[String] = [()]

@@ -46,7 +46,7 @@ class Automaton(Estimator):
     learner : str
         ``auto`` (the default): candidates from state merging and from pivots of spectral estimates, improved by EM
         and mixed by held-out strings. Others: ``spectral``, ``pivot``, ``merge``, ``em``, ``spectral+em``,
-        ``pivot+em``, ``merge+em``, and the baselines ``unigram``, ``bigram``, ``ngram``.
+        ``pivot+em``, ``merge+em``, ``hmm``, and the baselines ``unigram``, ``bigram``, ``ngram``.
     basis : int, float, {"sigma", "sigma-lambda"} or dict
         Prefixes and suffixes of the Hankel block, for ``spectral`` and ``pivot``: the most frequent substrings (an
         int; a float is a multiple of the alphabet's size), single symbols (and the empty string), or your own:

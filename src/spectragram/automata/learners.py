@@ -6,6 +6,7 @@ pivot         the extreme states of the spectral automaton: probabilistic, no it
 merge         deterministic, by merging the states of a prefix tree
 em            EM from a random start
 X+em          EM from the start X: spectral (clusters of its states), pivot, merge
+hmm           pivot+em of a hidden Markov model: next symbol and next state are independent
 ngram         interpolated k-grams; unigram and bigram for k = 1, 2
 """
 
@@ -32,7 +33,7 @@ from spectragram.inference.prefix_tree import grow_prefix_tree
 
 __all__ = ["LEARNERS", "Learned", "Settings", "learn"]
 
-STARTS = {"em": "random", "spectral+em": "cluster", "pivot+em": "pivot", "merge+em": "merge"}
+STARTS = {"em": "random", "spectral+em": "cluster", "pivot+em": "pivot", "merge+em": "merge", "hmm": "hmm"}
 """Learners that are one kind of start followed by EM."""
 LEARNERS = ("auto", "spectral", "pivot", "merge", *STARTS, "unigram", "bigram", "ngram")
 RANKS = (3, 5, 8, 12, 18, 26, 40, 60, 90)

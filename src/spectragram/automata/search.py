@@ -11,7 +11,7 @@ Work is limited by a budget of floating-point operations, not by a clock: the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Mixture, Part, Weighted, mixture_weights, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
-from spectragram.automata.spectral import learn_spectral
+from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.starts import cluster_start, soften
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
@@ -43,7 +43,8 @@ class Effort:
 
     Attributes
     ----------
-    kinds : starts tried: "merge", "pivot", "cluster" (of spectral states), "random"
+    kinds : starts tried: "merge", "pivot", "cluster" (of spectral states), "random"; "hmm" is "pivot" with next symbol
+        and next state independent
     sizes : numbers of states tried
     bases : sizes of the Hankel bases that the starts come from
     rounds : EM iterations of each round; after each the better half of the candidates stays
@@ -53,10 +54,10 @@ class Effort:
     orders : k-gram models that join the mixture
     """
 
-    kinds: tuple[str, ...] = ("merge", "pivot")
+    kinds: tuple[str, ...] = ("merge", "pivot", "hmm")
     sizes: tuple[int, ...] = (5, 12, 24, 40, 64)
     bases: tuple[int, ...] = (500, 2000)
-    rounds: tuple[int, ...] = (16, 30)
+    rounds: tuple[int, ...] = (12, 24)
     finalists: int = 3
     explored_tokens: int = 150_000
     budget: float = 2.5e11
@@ -65,7 +66,14 @@ class Effort:
 
 EFFORTS = {
     "fast": Effort(
-        sizes=(16, 40), bases=(500,), rounds=(12,), finalists=1, explored_tokens=100_000, budget=5e10, orders=(2, 3)
+        kinds=("merge", "pivot"),
+        sizes=(16, 40),
+        bases=(500,),
+        rounds=(12,),
+        finalists=1,
+        explored_tokens=100_000,
+        budget=5e10,
+        orders=(2, 3),
     ),
     "default": Effort(),
     "best": Effort(
@@ -83,9 +91,15 @@ EFFORTS = {
 class Candidate:
     """An automaton on trial: where it came from and how well it does on held-out strings (mean log-probability)."""
 
+    kind: str
     name: str
     wfa: WFA
     score: float = -np.inf
+
+    @property
+    def tied(self) -> bool:
+        """Whether it is a hidden Markov model."""
+        return self.kind == "hmm"
 
 
 def search(
@@ -109,20 +123,26 @@ def search(
     training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
     explored = _sample(training, effort.explored_tokens, rng)
-    candidates = _rounds(explored, judges, effort, rng, prior, n_jobs, report)[: effort.finalists]
+    candidates = _rounds(explored, judges, effort, rng, prior, n_jobs, report)
     trees = trees_of(training)
     finalists = []
     for candidate in candidates:
         iterations = _affordable(trees, candidate.wfa.n_states, effort.budget / len(candidates), max_iter)
         fitted = run_em(
-            trees, candidate.wfa, max_iter=iterations, prior=prior, held_out=[judges], n_jobs=n_jobs, report=report
+            trees,
+            candidate.wfa,
+            max_iter=iterations,
+            prior=prior,
+            tied=candidate.tied,
+            held_out=[judges],
+            n_jobs=n_jobs,
+            report=report,
         )
-        finalists.append(Candidate(candidate.name, fitted.wfa, fitted.held_out[-1]))
-    grams: list[Part] = [learn_ngrams(training, order) for order in effort.orders]
-    parts: list[Part] = [Weighted.probabilistic(f.wfa) for f in finalists] + grams
+        finalists.append(replace(candidate, wfa=fitted.wfa))
+    parts: list[Part] = [Weighted.probabilistic(finalist.wfa) for finalist in finalists]
+    parts += [learn_ngrams(training, order) for order in effort.orders]
     weights = mixture_weights([string_log_probs(judges, part) for part in parts])
-    names = [f.name for f in finalists] + [f"{order}-gram" for order in effort.orders]
-    return _finish(corpus, parts, names, weights, prior, n_jobs)
+    return _finish(corpus, finalists, effort.orders, weights, prior, n_jobs)
 
 
 def _rounds(
@@ -136,16 +156,23 @@ def _rounds(
 ) -> list[Candidate]:
     trees = trees_of(corpus)
     candidates = _starts(corpus, trees, effort, rng)
-    for iterations in effort.rounds:
+    for round_, iterations in enumerate(effort.rounds, start=1):
         improved = []
         for candidate in candidates:
-            wfa = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, n_jobs=n_jobs).wfa
-            score = float(log_probs([judges], wfa)[0].mean())
-            improved.append(Candidate(candidate.name, wfa, score))
+            fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, tied=candidate.tied, n_jobs=n_jobs)
+            score = float(log_probs([judges], fitted.wfa)[0].mean())
+            improved.append(replace(candidate, wfa=fitted.wfa, score=score))
             report(candidate=candidate.name, score=f"{score:.4f}")
-        improved.sort(key=lambda candidate: -candidate.score)
-        candidates = improved[: max(effort.finalists, (len(improved) + 1) // 2)]
+        last = round_ == len(effort.rounds)
+        candidates = _survivors(improved, effort.finalists if last else (len(improved) + 1) // 2)
     return candidates
+
+
+def _survivors(candidates: list[Candidate], n: int) -> list[Candidate]:
+    """The best ``n``, and the best of every kind: kinds converge at different speeds."""
+    ordered = sorted(candidates, key=lambda candidate: -candidate.score)
+    best_of_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
+    return [c for i, c in enumerate(ordered) if i < n or best_of_kind[c.kind] is c]
 
 
 def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator) -> list[Candidate]:
@@ -154,44 +181,68 @@ def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np
     if "merge" in effort.kinds:
         whole = grow_prefix_tree(corpus.tokens, corpus.offsets)
         merged = merge_states(whole, n_symbols, max_states=2 * max(effort.sizes))
-        starts.append(Candidate("merge", merged.to_wfa()))
+        starts.append(Candidate("merge", "merge", merged.to_wfa()))
     if "random" in effort.kinds:
-        starts += [Candidate(f"random {n}", random_start(trees, n, n_symbols, rng)) for n in effort.sizes]
-    if not {"pivot", "cluster"} & set(effort.kinds):
+        starts += [Candidate("random", f"random {n}", random_start(trees, n, n_symbols, rng)) for n in effort.sizes]
+    if not {"pivot", "hmm", "cluster"} & set(effort.kinds):
         return starts
     for basis in effort.bases:
         largest = learn_spectral(count_hankel(corpus, find_basis(corpus, basis)), max(effort.sizes))
         for size in effort.sizes:
-            model = largest.truncated(size)
-            if "pivot" in effort.kinds:
-                wfa = learn_pivot(model, trees, size)
-                starts.append(Candidate(f"pivot {wfa.n_states}, basis {basis}", soften(wfa)))
-            if "cluster" in effort.kinds:
-                wfa = cluster_start(model, trees, size, rng)
-                starts.append(Candidate(f"cluster {wfa.n_states}, basis {basis}", soften(wfa)))
+            starts += _spectral_starts(largest.truncated(size), trees, size, basis, effort, rng)
     # A corpus of low rank gives the same start for several sizes.
     return list({candidate.name: candidate for candidate in starts}.values())
 
 
+def _spectral_starts(
+    model: SpectralModel,
+    trees: Sequence[PrefixTree],
+    size: int,
+    basis: int,
+    effort: Effort,
+    rng: np.random.Generator,
+) -> list[Candidate]:
+    starts = []
+    if {"pivot", "hmm"} & set(effort.kinds):
+        wfa = soften(learn_pivot(model, trees, size))
+        if "pivot" in effort.kinds:
+            starts.append(Candidate("pivot", f"pivot {wfa.n_states}, basis {basis}", wfa))
+        if "hmm" in effort.kinds and basis == effort.bases[-1]:
+            starts.append(Candidate("hmm", f"hmm {wfa.n_states}", wfa))
+    if "cluster" in effort.kinds:
+        wfa = soften(cluster_start(model, trees, size, rng))
+        starts.append(Candidate("cluster", f"cluster {wfa.n_states}, basis {basis}", wfa))
+    return starts
+
+
 def _finish(
-    corpus: Corpus, parts: list[Part], names: list[str], weights: np.ndarray, prior: float, n_jobs: int
+    corpus: Corpus,
+    finalists: list[Candidate],
+    orders: tuple[int, ...],
+    weights: np.ndarray,
+    prior: float,
+    n_jobs: int,
 ) -> tuple[Mixture, list[dict[str, object]]]:
     """Drop what hardly counts and learn the rest once more from all strings, the held-out ones included."""
-    kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))
+    least = min(LEAST_WEIGHT, float(weights.max()))
     trees = trees_of(corpus)
-    finished: list[Part] = []
-    for i in kept:
-        part = parts[i]
-        if isinstance(part, Weighted):
-            finished.append(Weighted.probabilistic(run_em(trees, part.wfa, max_iter=4, prior=prior, n_jobs=n_jobs).wfa))
-        else:
-            finished.append(learn_ngrams(corpus, int(names[i].split("-")[0])))
-    shares = weights[kept] / weights[kept].sum()
-    facts = [
-        {"part": names[i], "states": _size(part), "weight": round(float(share), 4)}
-        for i, part, share in zip(kept, finished, shares, strict=True)
+    names: list[str] = []
+    parts: list[Part] = []
+    for finalist, weight in zip(finalists, weights, strict=False):
+        if weight >= least:
+            fitted = run_em(trees, finalist.wfa, max_iter=4, prior=prior, tied=finalist.tied, n_jobs=n_jobs)
+            names.append(finalist.name)
+            parts.append(Weighted.probabilistic(fitted.wfa))
+    for order, weight in zip(orders, weights[len(finalists) :], strict=True):
+        if weight >= least:
+            names.append(f"{order}-gram")
+            parts.append(learn_ngrams(corpus, order))
+    shares = weights[weights >= least] / weights[weights >= least].sum()
+    facts: list[dict[str, object]] = [
+        {"part": name, "states": _size(part), "weight": round(float(share), 4)}
+        for name, part, share in zip(names, parts, shares, strict=True)
     ]
-    return Mixture(tuple(finished), shares), facts
+    return Mixture(tuple(parts), shares), facts
 
 
 def _size(part: Part) -> int:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from spectragram.automata.contexts import ContextTree
 from spectragram.automata.hankel import CountedBlock, ExactBlock, HankelBlock
@@ -27,6 +28,7 @@ __all__ = ["SpectralModel", "automaton_from_block", "learn_spectral"]
 
 KAPPA = 5.0
 """Added to counts before scaling: rows seen a few times must not outweigh the rest."""
+DENSE_ENTRIES = 500_000
 SMALLEST = 0.01
 """Singular values below this share of the largest are noise, and are never inverted."""
 
@@ -72,7 +74,9 @@ def automaton_from_block(
         raise InputError("a Hankel block with values that are not finite", remedy="check the function or the counts")
     if not scaled.any():
         raise InputError("a Hankel block of zeros only", remedy="choose a basis of strings that occur")
-    subspace = find_subspace(scaled, n_states, truncate=True, rng=rng)
+    # Blocks of rare strings are mostly zeros: products with a sparse one are several times quicker.
+    mostly_zeros = scaled.size > DENSE_ENTRIES and np.count_nonzero(scaled) < 0.2 * scaled.size
+    subspace = find_subspace(sparse.csr_array(scaled) if mostly_zeros else scaled, n_states, truncate=True, rng=rng)
     kept = subspace.singular_values > smallest * subspace.singular_values[0]
     U, sigma, V = subspace.left[:, kept], subspace.singular_values[kept], subspace.right[:, kept]
     to_state = column_scale[:, None] * V  # D_v V
