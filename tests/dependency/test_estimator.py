@@ -10,6 +10,7 @@ from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.inspection import frequent_modifiers, head_dfa
+from spectragram.dependency.model import Member
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
 
@@ -52,7 +53,8 @@ def test_estimates_that_are_not_positive_fall_back_and_are_counted(parser: Depen
     # A sentence of n words uses n left automata: with their signs turned Z is negative for odd n.
     one_side = good.initial.copy()
     one_side[0] *= -1.0
-    negative.grammar_ = Grammar(good.root, one_side, good.operators, good.final)
+    turned = Grammar(good.root, one_side, good.operators, good.final)
+    negative._members = [Member(turned, negative._members[0].factors)]
     odd = [sentence for sentence in TEST if len(sentence) % 2][:3]
     for sentence, heads in zip(odd, negative.predict(odd), strict=True):
         assert find_tree_problem(heads) is None
@@ -97,9 +99,20 @@ def test_a_treebank_without_relations_is_fine() -> None:
     assert {label for sentence in parsed for label in sentence.deprels} == {"_"}
 
 
+def test_an_ensemble_averages_its_members() -> None:
+    one = DependencyParser(2, max_iter=2, n_epochs=1).fit(TRAIN[:80])
+    three = DependencyParser(2, max_iter=2, n_epochs=1, n_models=3).fit(TRAIN[:80])
+    columns = three._encode(TEST[:1]).columns(0)
+    charts = [member.chart(columns, three._fallback)[0] for member in three._members]
+    np.testing.assert_array_equal(charts[0].arcs, one._members[0].chart(columns, one._fallback)[0].arcs)
+    assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
+    mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
+    np.testing.assert_allclose(three.marginals(TEST[:1])[0], mean, atol=1e-9)
+
+
 def test_tables_of_a_wrong_size_are_refused(parser: DependencyParser) -> None:
     values, arrays = parser._get_state()
-    for name in ("arc_weights", "stop_weights", "label_weights"):
+    for name in ("0.arc_weights", "0.stop_weights", "label_weights"):
         with pytest.raises(ValueError, match="table"):
             DependencyParser()._set_state(values, arrays | {name: arrays[name][:-1]})
 

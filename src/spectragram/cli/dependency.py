@@ -49,6 +49,7 @@ def train(
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors.")
     ] = None,
+    models: Annotated[int | None, typer.Option("--models", min=1, help="Members of an ensemble.")] = None,
     basis: Annotated[
         str, typer.Option("--basis", help="Spectral: sigma-lambda, or substrings per symbol such as 3.")
     ] = "3",
@@ -78,6 +79,7 @@ def train(
         tag_column=tags,
         max_iter=iterations,
         n_epochs=epochs,
+        n_models=models,
         basis=_basis(basis),
         min_mass=min_mass,
         random_state=seed,

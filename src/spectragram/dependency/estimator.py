@@ -11,25 +11,25 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.dependency.encoding import Alphabet, Encoded, encode_trees
-from spectragram.dependency.factors import Chart, Factors, Templates, learn_factors, sentence_chart
+from spectragram.dependency.factors import Factors, Templates, learn_factors
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels, learn_labels
 from spectragram.dependency.learners import LEARNERS, Training, learn_grammar
+from spectragram.dependency.model import Chart, Member, average, grammar_from_arrays, grammar_to_arrays
 from spectragram.engine import map_threads
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State
 from spectragram.inference.headed_decode import best_heads
-from spectragram.inference.pair_factors import pair_scores
 from spectragram.metrics import attachment_scores
 from spectragram.progress import progress
 
 __all__ = ["DependencyParser"]
 
 PRESETS: dict[str, dict[str, int]] = {
-    "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1},
-    "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3},
-    "best": {"n_states": 16, "max_iter": 20, "n_epochs": 5},
+    "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
+    "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
+    "best": {"n_states": 12, "max_iter": 20, "n_epochs": 3, "n_models": 4},
 }
 FLOOR = 1e-30
 """Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
@@ -54,13 +54,15 @@ class DependencyParser(Estimator):
     words : bool
         Whether factors look at words, or at tags alone.
     preset : {"fast", "default", "best"}
-        Sets ``n_states``, ``max_iter`` and ``n_epochs`` where they are not given.
+        Sets ``n_states``, ``max_iter``, ``n_epochs`` and ``n_models`` where they are not given.
     tag_column : {"auto", "xpos", "upos"}
         The tags that automata generate; ``auto`` takes XPOS where training sentences have it.
     max_iter : int, optional
         EM iterations.
     n_epochs : int, optional
         Passes over the trees to fit the factors.
+    n_models : int, optional
+        Members of an ensemble, trained with other seeds; their marginals are averaged.
     basis : float or "sigma-lambda"
         ``spectral``: substrings in the basis for each symbol of an automaton's alphabet, or the paper's Sigma'.
     min_mass : float
@@ -70,7 +72,7 @@ class DependencyParser(Estimator):
     Attributes
     ----------
     grammar_ : Grammar
-        The automata of all heads.
+        The automata of all heads (of the first member of an ensemble).
     sequences_ : ModifierSequences
         The modifier sequences of training, which pictures of automata need.
     tags_, labels_ : tuples of str
@@ -103,6 +105,7 @@ class DependencyParser(Estimator):
         tag_column: str = "auto",
         max_iter: int | None = None,
         n_epochs: int | None = None,
+        n_models: int | None = None,
         basis: str | float = 3.0,
         min_mass: float = 0.0,
         random_state: int = 0,
@@ -117,6 +120,7 @@ class DependencyParser(Estimator):
         self.tag_column = tag_column
         self.max_iter = max_iter
         self.n_epochs = n_epochs
+        self.n_models = n_models
         self.basis = basis
         self.min_mass = min_mass
         self.random_state = random_state
@@ -127,23 +131,25 @@ class DependencyParser(Estimator):
         """Learn from sentences with heads (and relations); trees that are not projective are lifted until they are."""
         settings = self._settings()
         started = time.perf_counter()
-        rng = np.random.default_rng(self.random_state)
         sentences = _listed(X)
         heads, lifted = encode_trees(sentences)
         self._alphabet = Alphabet.of(sentences, self.tag_column)
         encoded = self._alphabet.encode(sentences)
-        self._learn_automata(encoded, heads, settings, rng)
+        counts = self._alphabet.tags.counts.astype(np.float64)
+        self.sequences_ = modifier_sequences(encoded, heads, len(counts))
+        training = Training(self.sequences_, counts, self._alphabet.coarse_of)
         bits = _table_bits(len(heads))
-        self._factors = Factors.empty(words=self.words, bits=bits) if self.factors else None
-        if self._factors is not None:
-            with progress("factors", settings["n_epochs"], enabled=self.verbose) as advance:
-                self._factors = learn_factors(
-                    self._factors, self.grammar_, encoded, heads, n_epochs=settings["n_epochs"], rng=rng,
-                    n_jobs=self.n_jobs, report=advance,
-                )  # fmt: skip
+        # Seeds of members do not depend on how many there are.
+        seeds = np.random.default_rng(self.random_state).spawn(settings["n_models"] + 1)
+        self._fallback = self._learn_automata("det+f", training, settings, seeds[0])
+        self._members = []
+        for rng in seeds[1:]:
+            grammar = self._learn_automata(self.learner, training, settings, rng)
+            factors = self._learn_factors(grammar, encoded, heads, settings["n_epochs"], bits, rng)
+            self._members.append(Member(grammar, factors))
         self._labels = learn_labels(
             sentences, encoded, heads, Templates.for_labels(words=self.words), n_coarse=len(self._alphabet.coarse),
-            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=bits, rng=rng,
+            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=bits, rng=seeds[0],
         )  # fmt: skip
         self.labels_ = self._labels.names
         self.n_fallbacks_ = self.n_negative_ = 0
@@ -153,6 +159,7 @@ class DependencyParser(Estimator):
             "tags": len(self._alphabet.tags) - 1,
             "tag_column": self._alphabet.column,
             "states": self.grammar_.n_states,
+            "models": len(self._members),
             "lifted_sentences": lifted,
             "seconds": round(time.perf_counter() - started, 2),
         }
@@ -163,32 +170,40 @@ class DependencyParser(Estimator):
         self._choose("learner", self.learner, LEARNERS)
         self._choose("preset", self.preset, tuple(PRESETS))
         self._choose("tag_column", self.tag_column, ("auto", "xpos", "upos"))
-        given = {"n_states": self.n_states, "max_iter": self.max_iter, "n_epochs": self.n_epochs}
+        given = {name: getattr(self, name) for name in PRESETS["default"]}
         settings = PRESETS[self.preset] | {name: value for name, value in given.items() if value is not None}
         for name, value in settings.items():
-            if value < (1 if name == "n_states" else 0):
+            if value < (1 if name in ("n_states", "n_models") else 0):
                 raise InputError(f"{name}={value}", remedy="give a positive number")
         if isinstance(self.basis, str) and self.basis != "sigma-lambda":
             raise InputError(f"basis={self.basis!r}", remedy='give "sigma-lambda" or a factor like 3.0')
         return settings
 
     def _learn_automata(
-        self, encoded: Encoded, heads: np.ndarray, settings: dict[str, int], rng: np.random.Generator
-    ) -> None:
-        counts = self._alphabet.tags.counts.astype(np.float64)
-        sequences = modifier_sequences(encoded, heads, len(counts))
-        self.sequences_ = sequences
-        training = Training(sequences, counts, self._alphabet.coarse_of)
+        self, learner: str, training: Training, settings: dict[str, int], rng: np.random.Generator
+    ) -> Grammar:
         with progress("automata", 2 * settings["max_iter"], enabled=self.verbose) as advance:
+            return learn_grammar(
+                learner, training, settings["n_states"], max_iter=settings["max_iter"], basis=self.basis,
+                min_mass=self.min_mass, rng=rng, n_jobs=self.n_jobs, report=advance,
+            )  # fmt: skip
 
-            def learn(learner: str) -> Grammar:
-                return learn_grammar(
-                    learner, training, settings["n_states"], max_iter=settings["max_iter"], basis=self.basis,
-                    min_mass=self.min_mass, rng=rng, n_jobs=self.n_jobs, report=advance,
-                )  # fmt: skip
+    def _learn_factors(
+        self, grammar: Grammar, encoded: Encoded, heads: np.ndarray, n_epochs: int, bits: int, rng: np.random.Generator
+    ) -> Factors | None:
+        if not self.factors:
+            return None
+        with progress("factors", n_epochs, enabled=self.verbose) as advance:
+            return learn_factors(
+                Factors.empty(words=self.words, bits=bits), grammar, encoded, heads, n_epochs=n_epochs, rng=rng,
+                n_jobs=self.n_jobs, report=advance,
+            )  # fmt: skip
 
-            self.grammar_ = learn(self.learner)
-            self._fallback = learn("det+f")
+    @property
+    def grammar_(self) -> Grammar:
+        """The automata of all heads, those of the first member of an ensemble."""
+        self._require_fitted()
+        return self._members[0].grammar
 
     @property
     def tags_(self) -> tuple[str, ...]:
@@ -215,7 +230,7 @@ class DependencyParser(Estimator):
 
     def marginals(self, X: Iterable[Sentence]) -> list[np.ndarray]:
         """P(head | sentence) of each word, (n, n + 1); column 0 is the root, column i word i. Rows sum to one."""
-        return [_head_distributions(chart) for chart in self._charts(self._encode(_listed(X, may_be_empty=True)))]
+        return [chart.head_distributions() for chart in self._charts(self._encode(_listed(X, may_be_empty=True)))]
 
     def log_prob(self, X: Iterable[Sentence]) -> np.ndarray:
         """log of Z, summed over all trees, of each sentence: the probability of its tags if there are no factors."""
@@ -242,7 +257,12 @@ class DependencyParser(Estimator):
 
     def _charts(self, encoded: Encoded) -> list[Chart]:
         def some(numbers: np.ndarray) -> list[tuple[Chart, bool]]:
-            return [self._chart(encoded.columns(number)) for number in numbers]
+            found = []
+            for number in numbers:
+                columns = encoded.columns(number)
+                charts, fell_back = zip(*(m.chart(columns, self._fallback) for m in self._members), strict=True)
+                found.append((average(charts), any(fell_back)))
+            return found
 
         # Parts of equal numbers of sentences, several for each thread: lengths differ.
         parts = np.array_split(np.arange(len(encoded)), max(1, len(encoded) // 32))
@@ -250,18 +270,6 @@ class DependencyParser(Estimator):
         self.n_fallbacks_ = sum(fell_back for _, fell_back in found)
         self.n_negative_ = sum(int((chart.arcs < -1e-9).sum()) for chart, _ in found)
         return [chart for chart, _ in found]
-
-    def _chart(self, columns: np.ndarray) -> tuple[Chart, bool]:
-        """Marginals of one sentence with columns (3, n), and whether DET+F had to take over."""
-        n = columns.shape[1]
-        arcs, stops = np.zeros((2, 2, n, n))
-        if self._factors is not None:
-            arcs = pair_scores(self._factors.arc_templates.pairs(columns), self._factors.arc_weights)
-            stops = pair_scores(self._factors.stop_templates.pairs(columns), self._factors.stop_weights)
-        chart = sentence_chart(self.grammar_, columns, arcs, stops)
-        if chart.sign > 0:
-            return chart, False
-        return sentence_chart(self._fallback, columns, arcs, stops), True
 
     # -- scores ----------------------------------------------------------------------------------------------------
 
@@ -296,10 +304,9 @@ class DependencyParser(Estimator):
 
     def _get_state(self) -> State:
         arrays = {"coarse_of": self._alphabet.coarse_of, "coarse_exceptions": self._alphabet.exceptions}
-        for name, grammar in (("grammar", self.grammar_), ("fallback", self._fallback)):
-            arrays |= {f"{name}.{part}": array for part, array in asdict(grammar).items()}
-        if self._factors is not None:
-            arrays |= {"arc_weights": self._factors.arc_weights, "stop_weights": self._factors.stop_weights}
+        arrays |= grammar_to_arrays(self._fallback, "fallback")
+        for number, member in enumerate(self._members):
+            arrays |= member.to_arrays(str(number))
         for part, array in asdict(self.sequences_).items():
             arrays[f"sequences.{part}"] = array
         arrays |= {"label_weights": self._labels.weights, "label_candidates": self._labels.candidates}
@@ -307,26 +314,24 @@ class DependencyParser(Estimator):
             "alphabet": self._alphabet.to_state(),
             "labels": list(self._labels.names),
             "root_label": self._labels.root,
+            "n_members": len(self._members),
         }
         return values, arrays
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self._alphabet = Alphabet.from_state(values["alphabet"], arrays["coarse_of"], arrays["coarse_exceptions"])
-        self.grammar_, self._fallback = (
-            Grammar(*(arrays[f"{name}.{part}"] for part in ("root", "initial", "operators", "final")))
-            for name in ("grammar", "fallback")
-        )
+        self._fallback = grammar_from_arrays(arrays, "fallback")
+        self._members = [
+            Member.from_arrays(arrays, str(number), factors=self.factors, words=self.words)
+            for number in range(values["n_members"])
+        ]
         k = len(self._alphabet.tags)
-        if self.grammar_.n_symbols != k or self._fallback.n_symbols != k:
-            raise ValueError(f"automata of {self.grammar_.n_symbols} symbols for {k} tags")
+        for grammar in (self._fallback, *(member.grammar for member in self._members)):
+            if grammar.n_symbols != k:
+                raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
         self.sequences_ = ModifierSequences(
             *(arrays[f"sequences.{part}"] for part in ("tokens", "offsets", "blocks", "roots"))
         )
-        empty = Factors.empty(words=self.words, bits=1)
-        self._factors = None
-        if self.factors:
-            weights = arrays["arc_weights"], arrays["stop_weights"]
-            self._factors = Factors(empty.arc_templates, empty.stop_templates, *weights)
         self._labels = Labels(
             tuple(values["labels"]),
             values["root_label"],
@@ -356,14 +361,3 @@ def _listed(sentences: Iterable[Sentence], *, may_be_empty: bool = False) -> lis
 def _table_bits(n_tokens: int) -> int:
     """Weights to a table: the power of two above so many for each token, 14 to 22 bits."""
     return int(np.clip(np.ceil(np.log2(WEIGHTS_PER_TOKEN * n_tokens)), 14, MOST_BITS))
-
-
-def _head_distributions(chart: Chart) -> np.ndarray:
-    """Marginals by modifier and head, (n, n + 1), negative ones set to zero."""
-    n = len(chart.roots)
-    found = np.zeros((n, n + 1))
-    found[:, 0] = chart.roots
-    heads, words = np.nonzero(~np.eye(n, dtype=bool))
-    found[words, heads + 1] = chart.arcs[(words > heads).astype(int), heads, np.abs(words - heads)]
-    found = np.maximum(found, 0.0)
-    return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)

@@ -26,13 +26,11 @@ from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import Pairs, Weights, context_keys, pair_scores, step_pairs
 
 __all__ = [
-    "Chart",
     "Factors",
     "Templates",
     "averaged",
     "learn_factors",
     "require_table",
-    "sentence_chart",
     "start_weights",
 ]
 
@@ -132,26 +130,6 @@ class Factors:
         return cls(Templates.parse(arcs, ARC_BETWEEN, 1), Templates.parse(stops, STOP_BETWEEN, 0), *tables)
 
 
-@dataclass(frozen=True)
-class Chart:
-    """Result of inside-outside on a sentence: sign and logarithm of Z, marginals (n,), (2, n, n), (2, n, n)."""
-
-    sign: float
-    log_z: float
-    roots: np.ndarray
-    arcs: np.ndarray
-    stops: np.ndarray
-
-
-def sentence_chart(grammar: Grammar, columns: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray) -> Chart:
-    """Run the chart on a sentence with columns (3, n) and log-factors (2, n, n)."""
-    tags = columns[0]
-    found = inside_outside(
-        tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
-    )
-    return Chart(*found)
-
-
 def learn_factors(
     factors: Factors,
     grammar: Grammar,
@@ -174,10 +152,13 @@ def learn_factors(
             columns = encoded.columns(number)
             arc_pairs, stop_pairs = factors.arc_templates.pairs(columns), factors.stop_templates.pairs(columns)
             scores = pair_scores(arc_pairs, arcs.table), pair_scores(stop_pairs, stops.table)
-            chart = sentence_chart(grammar, columns, *scores)
-            if chart.sign > 0:
+            tags = columns[0]
+            sign, _, _, arc_marginals, stop_marginals = inside_outside(
+                tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, *scores
+            )
+            if sign > 0:
                 gold_arcs, gold_stops = gold_pairs(heads[span])
-                found.append((arc_pairs, stop_pairs, gold_arcs - chart.arcs, gold_stops - chart.stops))
+                found.append((arc_pairs, stop_pairs, gold_arcs - arc_marginals, gold_stops - stop_marginals))
         return found
 
     jobs = resolve_jobs(n_jobs)
