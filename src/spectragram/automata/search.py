@@ -33,6 +33,8 @@ HELD_OUT_SHARE = 0.1
 MAX_HELD_OUT = 5000
 FEW_STRINGS = 20
 """Below this nothing can be held out."""
+FAR_BEHIND = 0.03
+"""Share of its log-probability by which a kind may trail the best and still go on."""
 LEAST_WEIGHT = 0.02
 """Parts that held-out strings give less are dropped."""
 
@@ -56,11 +58,11 @@ class Effort:
 
     kinds: tuple[str, ...] = ("merge", "pivot", "hmm")
     sizes: tuple[int, ...] = (5, 12, 24, 40, 64)
-    bases: tuple[int, ...] = (500, 2000)
+    bases: tuple[int, ...] = (2000,)
     rounds: tuple[int, ...] = (12, 24)
     finalists: int = 3
     explored_tokens: int = 150_000
-    budget: float = 2.5e11
+    budget: float = 4e11
     orders: tuple[int, ...] = (2, 4)
 
 
@@ -78,6 +80,7 @@ EFFORTS = {
     "default": Effort(),
     "best": Effort(
         sizes=(5, 8, 14, 20, 30, 45, 64, 90),
+        bases=(500, 2000),
         rounds=(20, 40, 60),
         finalists=6,
         explored_tokens=500_000,
@@ -169,10 +172,11 @@ def _rounds(
 
 
 def _survivors(candidates: list[Candidate], n: int) -> list[Candidate]:
-    """The best ``n``, and the best of every kind: kinds converge at different speeds."""
+    """The best ``n``, and the best of every kind that is not far behind: kinds converge at different speeds."""
     ordered = sorted(candidates, key=lambda candidate: -candidate.score)
     best_of_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
-    return [c for i, c in enumerate(ordered) if i < n or best_of_kind[c.kind] is c]
+    good_enough = ordered[0].score - FAR_BEHIND * abs(ordered[0].score)
+    return [c for i, c in enumerate(ordered) if i < n or (best_of_kind[c.kind] is c and c.score > good_enough)]
 
 
 def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator) -> list[Candidate]:

@@ -1,0 +1,17 @@
+"""Balle, Carreras, Luque & Quattoni (2014): automata (figures 3 to 5) and split head-automata grammars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spectragram.reproduce.balle_2014_shag import head_automata
+from spectragram.reproduce.balle_2014_wer import next_tags
+from spectragram.reproduce.report import Report
+
+__all__ = ["run"]
+
+
+def run(report: Report, data: Path) -> None:
+    """All parts of the paper that the data allow."""
+    next_tags(report, data)
+    head_automata(report, data)
