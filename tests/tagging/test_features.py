@@ -47,8 +47,9 @@ def test_runs_of_labels() -> None:
 def test_rare_words_share_classes_and_frequent_ones_do_not() -> None:
     observed = read_observations([["Dogs", "cogs", "Dogs"] + ["the"] * 6 + ["The"] * 6 + ["jogs"]])
     word = token_atoms(observed, np.zeros(16, np.int32))["word"]
-    assert word[1] == word[-1] != word[0] == word[2]
+    assert word[1] == word[-1] != word[2]
     assert len(set(word[3:15].tolist())) == 1
+    assert word[0] != word[2]  # a capital at the beginning is another matter
 
 
 def test_ablation_drops_templates_with_the_atom() -> None:

@@ -15,13 +15,8 @@ from spectragram.engine import map_threads
 
 __all__ = ["cluster_states", "states_per_label"]
 
-TOKENS_A_STATE = 100
-"""A label gets one state for every so many tokens, at most the number asked for."""
 
-
-def states_per_label(
-    labels: np.ndarray, n_labels: int, n_states: int, tokens_a_state: int = TOKENS_A_STATE
-) -> np.ndarray:
+def states_per_label(labels: np.ndarray, n_labels: int, n_states: int, tokens_a_state: int) -> np.ndarray:
     """Number of hidden states of each label, growing with its frequency."""
     counts = np.bincount(labels, minlength=n_labels)
     return np.clip(counts // tokens_a_state, 1, n_states)
@@ -67,4 +62,4 @@ def _k_means(vectors: np.ndarray, k: int, seed: int) -> np.ndarray:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters is fine
-        return KMeans(k, n_init=1, random_state=seed, max_iter=30).fit_predict(vectors)
+        return KMeans(k, n_init=1, random_state=seed, max_iter=30).fit_predict(vectors.astype(np.float32))

@@ -77,4 +77,4 @@ class Codebook:
     def observe(self, frames: np.ndarray, offsets: np.ndarray) -> Observations:
         """Frames as observations whose only column is the number of their class."""
         types: list[Observation] = [(str(code),) for code in range(len(self.prototypes))]
-        return Observations(types, self.codes(frames), offsets, frames)
+        return Observations(types, np.zeros(len(types), bool), self.codes(frames), offsets, frames)

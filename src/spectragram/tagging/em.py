@@ -23,7 +23,8 @@ from spectragram.data.corpus import even_parts
 from spectragram.engine import map_threads
 from spectragram.inference.labelled_chain import ChainOperators, diagonal_operators
 from spectragram.inference.labelled_counts import expected_counts
-from spectragram.tagging.lexicon import Cells, CellVectors
+from spectragram.tagging.cells import Cells
+from spectragram.tagging.lexicon import CellVectors
 
 __all__ = [
     "CellEmissions",
@@ -38,7 +39,7 @@ __all__ = [
 PULL_OF_LABEL = 20.0
 LABEL_SMOOTHING = 0.1
 INITIAL_SMOOTHING = 0.01
-EMISSION_MIX = 0.2
+EMISSION_MIX = 0.1
 N_SHARDS = 8
 """Fixed, so that sums come out the same whatever the number of threads."""
 
@@ -77,10 +78,9 @@ class TrainingChain:
 
     def state_totals(self, tokens: np.ndarray, posteriors: np.ndarray) -> np.ndarray:
         """Expected number of the tokens in each state: (S,)."""
-        width = posteriors.shape[1]
-        table = np.zeros((len(self.sizes), width))
-        np.add.at(table, self.labels[tokens], posteriors[tokens])
-        return table[np.arange(width) < self.sizes[:, None]]
+        labels, columns = self.labels[tokens], posteriors[tokens].T
+        table = np.stack([np.bincount(labels, column, len(self.sizes)) for column in columns], axis=1)
+        return table[np.arange(len(columns)) < self.sizes[:, None]]
 
 
 @dataclass(frozen=True)

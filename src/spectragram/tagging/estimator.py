@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State
 from spectragram.inference.labelled_chain import best_legal_path
 from spectragram.metrics import tagging_scores
+from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
-from spectragram.tagging.features import SPEECH_VIEWS, text_views
-from spectragram.tagging.learners import LEARNERS, Settings, Training, learn, prefers_looks
-from spectragram.tagging.lexicon import Lexicon, learn_lexicon
+from spectragram.tagging.learners import Training, learn, prefers_looks
+from spectragram.tagging.lexicon import Lexicon
 from spectragram.tagging.model import Member, as_probabilities, combine, prefixed, without_prefix
 from spectragram.tagging.sequences import Observation, Observations, encode_labels, read_observations
+from spectragram.tagging.settings import Settings, check_parameters, settle, usual_views
 
 __all__ = ["Tagger"]
 
-DECODINGS = ("auto", "marginal", "legal")
-EMISSIONS = ("auto", "classes", "gaussian")
-PRESETS: dict[str, dict[str, int]] = {
-    "fast": {"n_states": 8, "max_iter": 4, "n_models": 1},
-    "default": {"n_states": 16, "max_iter": 8, "n_models": 1},
-    "best": {"n_states": 16, "max_iter": 8, "n_models": 5},
-}
-SPEECH_STATES = 6
 NOISE_OF_MEMBERS = 0.3
-WEIGHT_OF_CLASSES, WEIGHT_OF_GAUSSIANS = 0.6, 0.5
-"""Exponents of the likelihood of a frame, whose neighbours repeat most of what it says."""
 
 Sequences = Sequence[Sequence[str | Observation]] | Sequence[np.ndarray]
 Labels = Iterable[Sequence[str]]
@@ -106,7 +99,7 @@ class Tagger(Estimator):
         decoding: str = "auto",
         views: dict[str, list[str]] | None = None,
         backoff: float = 3.0,
-        smoothing: float = 60.0,
+        smoothing: float | None = None,
         ridge: float = 0.2,
         emissions: str = "auto",
         n_codes: int = 1000,
@@ -145,8 +138,12 @@ class Tagger(Estimator):
         dev : (X, y), optional
             Held-out data by which the best EM iteration is chosen.
         """
+        with threadpool_limits(1):  # n_jobs threads of ours, not as many again for each of them
+            return self._fit(X, y, dev)
+
+    def _fit(self, X: Sequences, y: Labels, dev: tuple[Sequences, Labels] | None) -> Self:
         started = time.perf_counter()
-        self._check_parameters()
+        check_parameters(self.get_params())
         for name in [name for name in vars(self) if name.endswith("_")]:
             delattr(self, name)
         self._codebook: Codebook | None = None
@@ -156,15 +153,13 @@ class Tagger(Estimator):
             observed, labels, len(self.classes_), kappa=self.backoff, by_looks=by_looks
         )
         self._legal = legal_moves(self.classes_, labels, observed.offsets)
-        views = text_views(observed.n_columns) if self._codebook is None else SPEECH_VIEWS
-        views = views.replaced(self.views or {})
-        settings = self._settings()
+        settings, is_speech = self._settings(), self._codebook is not None
+        views = usual_views(settings, observed.n_columns, frames=is_speech).replaced(self.views or {})
         training = Training(observed, labels, len(self.classes_), cells, views, settings, self._judge(dev))
         self.members_: list[Member] = []
         if self.learner != "unigram":
-            for i in range(self._setting("n_models")):
-                noise = NOISE_OF_MEMBERS if i else 0.0
-                self.members_.append(learn(self.learner, training, self.random_state + i, noise))
+            noises = [0.0] + [NOISE_OF_MEMBERS] * (settings.n_models - 1)
+            self.members_ = [learn(training, self.random_state + i, noise) for i, noise in enumerate(noises)]
         self.summary_ = self._summary(observed, time.perf_counter() - started)
         return self
 
@@ -175,7 +170,7 @@ class Tagger(Estimator):
         best = self._decode(self._probabilities(observed, known), observed.offsets, known)
         names = [self.classes_[i] for i in best.tolist()]
         ends = observed.offsets.tolist()
-        return [names[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return [names[a:b] for a, b in pairwise(ends)]
 
     def predict_marginals(
         self, X: Sequences, *, fixed: Iterable[Sequence[str | None]] | None = None
@@ -214,7 +209,8 @@ class Tagger(Estimator):
         if are_frames(X):
             frames, offsets = stacked_frames(X)  # type: ignore[arg-type]
             if len(frames):
-                self._codebook = Codebook.fit(frames, self.n_codes, seed=self.random_state)
+                n_codes = 1 if settle(self.get_params(), frames=True).gaussian else self.n_codes
+                self._codebook = Codebook.fit(frames, n_codes, seed=self.random_state)
                 observed = self._codebook.observe(frames, offsets)
         else:
             observed = read_observations(X)  # type: ignore[arg-type]
@@ -232,15 +228,13 @@ class Tagger(Estimator):
         return self._codebook.observe(*stacked_frames(X, self._codebook.prototypes.shape[1]))  # type: ignore[arg-type]
 
     def _encode_fixed(self, fixed: Iterable[Sequence[str | None]], observed: Observations) -> np.ndarray:
-        labels, _ = encode_labels(
-            [["" if label is None else label for label in sequence] for sequence in fixed],
-            observed.offsets,
-            Vocabulary(self.classes_),
-        )
-        wanted = {label for sequence in fixed for label in sequence if label is not None}
-        if not wanted <= set(self.classes_):
+        """Numbers of the labels that are known, -1 for the others."""
+        listed = [list(sequence) for sequence in fixed]
+        labels, _ = encode_labels(listed, observed.offsets, Vocabulary(self.classes_))  # type: ignore[arg-type]
+        unseen = {label for sequence in listed for label in sequence if label is not None} - set(self.classes_)
+        if unseen:
             raise InputError(
-                f"the fixed label {min(wanted - set(self.classes_))!r} was not seen in training",
+                f"the fixed label {min(unseen)!r} was not seen in training",
                 remedy=f"choose among {', '.join(self.classes_[:20])}",
             )
         return labels
@@ -249,29 +243,34 @@ class Tagger(Estimator):
 
     def _probabilities(self, observed: Observations, fixed: np.ndarray | None = None) -> np.ndarray:
         """Marginals of all tokens as distributions: (n_tokens, n_labels)."""
-        lexicon = self._lexicon
-        alone = lexicon.label_probabilities(lexicon.nodes(observed.types))[observed.tokens]
-        if fixed is not None:
-            alone = np.where(fixed[:, None] >= 0, np.arange(len(self.classes_)) == fixed[:, None], alone)
+        with threadpool_limits(1):
+            return self._combined(observed, fixed)
+
+    def _combined(self, observed: Observations, fixed: np.ndarray | None) -> np.ndarray:
+        lexicon, weight = self._lexicon, self._settings().emission_weight
+        alone = lexicon.label_probabilities(lexicon.nodes(observed))[observed.tokens]
         self.n_negative_ = 0
-        if not self.members_:
-            return alone
         found = []
         for member in self.members_:
-            signed = member.marginals(lexicon, observed, weight=self._weight(), fixed=fixed, n_jobs=self.n_jobs)
+            signed = member.marginals(lexicon, observed, weight=weight, fixed=fixed, n_jobs=self.n_jobs)
             probabilities, n_negative = as_probabilities(signed, alone)
             self.n_negative_ += n_negative
             found.append(probabilities)
-        return combine(found)
+        combined = combine(found) if found else alone
+        if fixed is not None:
+            known = np.flatnonzero(fixed >= 0)
+            combined[known] = np.eye(len(self.classes_))[fixed[known]]
+        return combined
 
     def _decode(self, probabilities: np.ndarray, offsets: np.ndarray, fixed: np.ndarray | None) -> np.ndarray:
-        self._choose("decoding", self.decoding, DECODINGS)
         if self.decoding == "marginal" or self._legal is None:
             return probabilities.argmax(axis=1)
-        scores = probabilities
-        if fixed is not None:  # what the user says outweighs any sequence of well-formed spans
-            scores = np.where(np.arange(len(self.classes_)) == fixed[:, None], float(len(offsets) + len(fixed)), scores)
-        return best_legal_path(offsets, np.ascontiguousarray(scores), *self._legal)
+        if fixed is None:
+            return best_legal_path(offsets, probabilities, *self._legal)
+        # What the user knows stands, even where it breaks a rule; the rest follows it as well as the rules allow.
+        known = fixed >= 0
+        path = best_legal_path(offsets, probabilities + (len(fixed) * probabilities * known[:, None]), *self._legal)
+        return np.where(known, fixed, path)
 
     def _judge(self, dev: tuple[Sequences, Labels] | None) -> Any:
         """Accuracy of a member on held-out data, or None."""
@@ -280,68 +279,17 @@ class Tagger(Estimator):
         self.members_ = []  # observing needs a fitted tagger: labels and lexicon are all it uses
         observed = self._observe(dev[0])
         gold, _ = encode_labels(dev[1], observed.offsets, Vocabulary(self.classes_))
+        weight = self._settings().emission_weight
 
         def accuracy(member: Member) -> float:
-            marginals = member.marginals(self._lexicon, observed, weight=self._weight(), n_jobs=self.n_jobs)
+            marginals = member.marginals(self._lexicon, observed, weight=weight, n_jobs=self.n_jobs)
             marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
             return float((marginals.argmax(axis=1) == gold).mean())
 
         return accuracy
 
-    # -- settings --------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        self._choose("learner", self.learner, (*LEARNERS, "unigram"))
-        self._choose("preset", self.preset, tuple(PRESETS))
-        self._choose("decoding", self.decoding, DECODINGS)
-        self._choose("emissions", self.emissions, EMISSIONS)
-        for name in ("n_states", "n_models"):
-            if self._setting(name) < 1:
-                raise InputError(f"{name}={self._setting(name)}", remedy="give at least 1")
-        if min(self._setting("max_iter"), self.smoothing, self.ridge) < 0 or self.backoff <= 0:
-            raise InputError(
-                f"max_iter={self.max_iter}, smoothing={self.smoothing}, ridge={self.ridge}, backoff={self.backoff}",
-                remedy="give numbers of at least 0, and a backoff above 0",
-            )
-        if self.n_starts < 1 or self.n_codes < 1:
-            raise InputError(f"n_starts={self.n_starts}, n_codes={self.n_codes}", remedy="give at least 1")
-
-    def _setting(self, name: str) -> int:
-        given = getattr(self, name)
-        return PRESETS[self.preset][name] if given is None else given
-
-    def _is_gaussian(self) -> bool:
-        if self._codebook is None or self.emissions == "classes":
-            return False
-        possible = self.learner in ("spectral+em", "em", "hmm")
-        if self.emissions == "gaussian" and not possible:
-            raise InputError(
-                f"learner={self.learner!r} knows no Gaussians",
-                remedy="use spectral+em, em or hmm, or emissions='classes'",
-            )
-        return possible
-
-    def _weight(self) -> float:
-        if self.emission_weight is not None:
-            return self.emission_weight
-        if self._codebook is None:
-            return 1.0
-        return WEIGHT_OF_GAUSSIANS if self._is_gaussian() else WEIGHT_OF_CLASSES
-
     def _settings(self) -> Settings:
-        gaussian = self._is_gaussian()
-        n_states = self._setting("n_states")
-        return Settings(
-            n_states=min(n_states, SPEECH_STATES) if gaussian and self.n_states is None else n_states,
-            max_iter=self._setting("max_iter"),
-            n_starts=self.n_starts,
-            smoothing=self.smoothing,
-            ridge=self.ridge,
-            emission_weight=self._weight(),
-            gaussian=gaussian,
-            n_jobs=self.n_jobs,
-            verbose=self.verbose,
-        )
+        return settle(self.get_params(), frames=self._codebook is not None)
 
     def _summary(self, observed: Observations, seconds: float) -> dict[str, Any]:
         sizes = [np.diff(member.operators.label_starts) for member in self.members_[:1]]

@@ -114,12 +114,15 @@ def _parse(template: str) -> list[tuple[str, int]]:
 def token_atoms(observed: Observations, labels: np.ndarray) -> dict[str, np.ndarray]:
     """Every atom of every token as integers from 0: arrays of shape (n_tokens,)."""
     words = [observation[0] for observation in observed.types]
+    initial = observed.initial.tolist()
     seen: Counter[str] = Counter()
     for word, count in zip(words, np.bincount(observed.tokens, minlength=len(words)).tolist(), strict=True):
         seen[word] += count
-    signatures = [neutral_signature(word, suffix_lengths=(3, 2)) for word in words]
+    # Beginning a sequence is part of what a capitalised word looks like.
+    signatures = [neutral_signature(w, initial=i, suffix_lengths=(3, 2)) for w, i in zip(words, initial, strict=True)]
+    frequent = ["^" + w.lower() if i else w.lower() for w, i in zip(words, initial, strict=True)]
     named = {
-        "word": [w.lower() if seen[w] > RARE else s[1] for w, s in zip(words, signatures, strict=True)],
+        "word": [f if seen[w] > RARE else s[1] for w, f, s in zip(words, frequent, signatures, strict=True)],
         "looks": [signature[0] for signature in signatures],
     }
     named |= {f"column{k}": [observation[k] for observation in observed.types] for k in range(1, observed.n_columns)}

@@ -23,7 +23,7 @@ __all__ = ["GaussianEmissions", "GaussianStates"]
 FRAMES_OF_LABEL = 100.0
 """k: frames that the label's covariance is worth."""
 MEAN_OF_LABEL = 2.0
-POOLED_SHARE = 0.25
+POOLED_SHARE = 0.4
 JITTER = 1e-3
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectragram.tagging.lexicon import SEPARATOR, CellVectors
+from spectragram.tagging.lexicon import EXACT, INITIAL, SEPARATOR, CellVectors
 
 if TYPE_CHECKING:
     from spectragram.tagging.estimator import Tagger
@@ -29,7 +29,8 @@ def typical_observations(tagger: Tagger, n: int = 8) -> list[tuple[str, int, lis
         return []
     lexicon = tagger._lexicon
     node = np.repeat(np.arange(len(lexicon.keys)), np.diff(lexicon.cell_starts))
-    is_exact = np.array([key.startswith("0" + SEPARATOR) for key in lexicon.keys])[node]
+    exact = (EXACT + SEPARATOR, INITIAL + SEPARATOR)
+    is_exact = np.array([key.startswith(exact) for key in lexicon.keys])[node]
     rows = []
     for a, label in enumerate(tagger.classes_):
         own = np.flatnonzero(is_exact & (lexicon.cell_labels == a))

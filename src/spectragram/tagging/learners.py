@@ -17,21 +17,22 @@ from functools import cached_property
 import numpy as np
 
 from spectragram.progress import progress
+from spectragram.tagging.cells import Cells, learn_lexicon
 from spectragram.tagging.clusters import cluster_states, states_per_label
 from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
 from spectragram.tagging.features import Views, extract_views, token_atoms
 from spectragram.tagging.gaussians import GaussianEmissions
-from spectragram.tagging.lexicon import Cells, CellVectors, learn_lexicon
+from spectragram.tagging.lexicon import CellVectors
 from spectragram.tagging.model import Member
 from spectragram.tagging.pivot import pivot_chain
 from spectragram.tagging.projection import Projection, project_views
 from spectragram.tagging.sequences import Observations
+from spectragram.tagging.settings import Settings
 from spectragram.tagging.spectral import Samples, estimate_operators, inverted, with_constant
 
-__all__ = ["LEARNERS", "Judge", "Settings", "Training", "learn", "prefers_looks"]
+__all__ = ["Judge", "Training", "learn", "prefers_looks"]
 
-LEARNERS = ("spectral+em", "spectral", "pivot", "pivot+em", "em", "hmm")
-CLUSTER_DIMS = 24
+CLUSTER_DIMS = 12
 PULL_OF_CLASS = 5.0
 """Tokens that the coarser class is worth in averages of projected destinies."""
 HELD_OUT = 10
@@ -39,21 +40,6 @@ HELD_OUT = 10
 
 Judge = Callable[[Member], float]
 """Accuracy of a member on held-out data."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to learn; see :class:`spectragram.tagging.Tagger` for what they mean."""
-
-    n_states: int
-    max_iter: int
-    n_starts: int
-    smoothing: float
-    ridge: float
-    emission_weight: float
-    gaussian: bool
-    n_jobs: int
-    verbose: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +59,10 @@ class Training:
         """Feature numbers of all tokens by view."""
         atoms = token_atoms(self.observed, self.labels)
         names = ("future", "past", "present", "destiny")
-        return {name: extract_views(atoms, self.observed.offsets, getattr(self.views, name)) for name in names}
+        found = {name: extract_views(atoms, self.observed.offsets, getattr(self.views, name)) for name in names}
+        if self.settings.gaussian and self.observed.frames is not None:
+            found["present"] = self.observed.frames  # the vector itself, not the class it falls into
+        return found
 
     def along(self, n_dims: int, seed: int, noise: float) -> Projection:
         """Future against past."""
@@ -90,7 +79,7 @@ class Training:
 
     def chain(self, n_states: int) -> TrainingChain:
         """The chain with at most ``n_states`` states for each label."""
-        sizes = states_per_label(self.labels, self.n_labels, n_states)
+        sizes = states_per_label(self.labels, self.n_labels, n_states, self.settings.tokens_a_state)
         return TrainingChain(self.labels, self.observed.offsets, sizes)
 
     def emissions(self, chain: TrainingChain) -> CellEmissions | GaussianEmissions:
@@ -101,8 +90,9 @@ class Training:
         return CellEmissions(self.cells, chain)
 
 
-def learn(learner: str, training: Training, seed: int, noise: float = 0.0) -> Member:
+def learn(training: Training, seed: int, noise: float = 0.0) -> Member:
     """Train one member; ``noise`` perturbs the features, so that members of an ensemble differ."""
+    learner = training.settings.learner
     if learner == "hmm":
         return learn_hmm(training)
     if learner == "em":

@@ -25,8 +25,9 @@ import numpy as np
 from spectragram.engine import map_threads
 from spectragram.spectral.anchors import find_anchors
 from spectragram.spectral.simplex import simplex_least_squares
+from spectragram.tagging.cells import Cells
 from spectragram.tagging.em import RefinedChain, TrainingChain, chain_from_counts
-from spectragram.tagging.lexicon import Cells, CellVectors
+from spectragram.tagging.lexicon import CellVectors
 from spectragram.tagging.projection import Projection
 from spectragram.tagging.spectral import with_constant
 
@@ -67,7 +68,7 @@ def pivot_chain(
     *,
     n_jobs: int = 1,
 ) -> PivotModel:
-    """Learn from projected futures and pasts; ``future_features`` (n_tokens, n_templates) are the anchors' candidates."""
+    """Learn from projected futures and pasts; ``future_features`` (n_tokens, n_templates) may become anchors."""
     past, future = with_constant(projection.right), with_constant(projection.left)
     rows_of = [np.flatnonzero(labels == a) for a in range(n_labels)]
 

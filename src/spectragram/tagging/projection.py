@@ -12,7 +12,7 @@ a view given the label is known exactly, so only what varies within the label is
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from scipy.sparse.linalg import LinearOperator
 from spectragram.engine import map_threads
 from spectragram.errors import RankError
 from spectragram.spectral.scaling import cca_weights
-from spectragram.spectral.subspace import choose_method, find_subspace
+from spectragram.spectral.subspace import find_subspace
 
 __all__ = ["Projection", "project_views"]
 
@@ -32,6 +32,7 @@ TOKENS_A_DIMENSION = 50
 SMALLEST_SINGULAR_VALUE = 0.01
 """As a share of the largest."""
 TOLERANCE = 1e-2
+LARGEST_DENSE = 200
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,9 @@ def project_views(
     noise: float = 0.0,
     n_jobs: int = 1,
 ) -> Projection:
-    """Project two views, given as feature numbers (n_tokens, n_templates), onto ``n_dims`` dimensions.
+    """Project two views onto ``n_dims`` dimensions.
 
+    A view is given as feature numbers (n_tokens, n_templates), or as vectors (n_tokens, d) of floating-point numbers.
     ``noise`` multiplies every feature of every token by 1 + noise * N(0, 1), to make members of an ensemble differ.
     """
     tokens_of = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=n_labels))[:-1])
@@ -79,7 +81,7 @@ def project_views(
         rank = min(n_dims, len(rows) // TOKENS_A_DIMENSION)
         if rank < 1:
             return np.zeros((len(rows), 0)), np.zeros((len(rows), 0)), np.zeros(0)
-        return _correlate(_View(left[rows], noise, rng), _View(right[rows], noise, rng), rank, rng)
+        return _correlate(_view(left[rows], noise, rng), _view(right[rows], noise, rng), rank, rng)
 
     n_tokens = len(labels)
     projected = np.zeros((2, n_tokens, n_dims))
@@ -91,26 +93,13 @@ def project_views(
     return Projection(projected[0], projected[1], singular_values)
 
 
+@dataclass(frozen=True)
 class _View:
-    """Scaled features of the tokens of one label, as a sparse matrix and its mean."""
+    """Scaled features of the tokens of one label (n, d), their transpose, and their mean (d,)."""
 
-    def __init__(self, features: np.ndarray, noise: float, rng: np.random.Generator) -> None:
-        n, n_templates = features.shape
-        counts = np.bincount(features.ravel())
-        # A feature seen once correlates with everything that was seen with it: noise that scaling would magnify.
-        kept = np.flatnonzero(counts >= MIN_FEATURE_COUNT)
-        column = np.full(len(counts), -1, np.int32)
-        column[kept] = np.arange(len(kept), dtype=np.int32)
-        columns = column[features]
-        present = columns >= 0
-        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-        indices = columns[present]
-        values = cca_weights(counts[kept], kappa=SCALING, n=n)[indices]
-        if noise:
-            values *= 1 + noise * rng.standard_normal(len(values))
-        self.matrix = sp.csr_matrix((values, indices, indptr), (n, len(kept)))
-        self.transposed = self.matrix.T.tocsr()
-        self.mean = np.asarray(self.matrix.mean(axis=0)).ravel()
+    matrix: Any
+    transposed: Any
+    mean: np.ndarray
 
     @property
     def n_features(self) -> int:
@@ -119,6 +108,28 @@ class _View:
     def project(self, directions: np.ndarray) -> np.ndarray:
         """Centred coordinates of every token: (n_features, k) -> (n, k)."""
         return self.matrix @ directions - self.mean @ directions
+
+
+def _view(features: np.ndarray, noise: float, rng: np.random.Generator) -> _View:
+    if np.issubdtype(features.dtype, np.floating):
+        scaled = features / np.maximum(features.std(axis=0), 1e-9)
+        if noise:
+            scaled *= 1 + noise * rng.standard_normal(scaled.shape)
+        return _View(scaled, scaled.T, scaled.mean(axis=0))
+    n = len(features)
+    counts = np.bincount(features.ravel())
+    # A feature seen once correlates with everything that was seen with it: noise that scaling would magnify.
+    kept = np.flatnonzero(counts >= MIN_FEATURE_COUNT)
+    column = np.full(len(counts), -1, np.int32)
+    column[kept] = np.arange(len(kept), dtype=np.int32)
+    columns = column[features]
+    present = columns >= 0
+    indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+    values = cca_weights(counts[kept], kappa=SCALING, n=n)[columns[present]]
+    if noise:
+        values *= 1 + noise * rng.standard_normal(len(values))
+    matrix = sp.csr_matrix((values, columns[present], indptr), (n, len(kept)))
+    return _View(matrix, matrix.T.tocsr(), np.asarray(matrix.mean(axis=0)).ravel())
 
 
 def _correlate(
@@ -138,9 +149,8 @@ def _correlate(
         rmatvec=lambda v: right.transposed @ left.project(v.ravel()) / n,
         rmatmat=lambda V: right.transposed @ left.project(V) / n,
     )
-    # Labels are solved in threads, and PROPACK, which "auto" would take, is not made for that.
-    dense = choose_method(moment.shape, rank) == "dense"
-    method: Literal["dense", "krylov"] = "dense" if dense else "krylov"
+    # Labels are solved in threads, and PROPACK, which "auto" may take, is not made for that.
+    method: Literal["dense", "krylov"] = "dense" if max(moment.shape) <= LARGEST_DENSE else "krylov"
     try:
         found = find_subspace(moment, rank, rng=rng, tolerance=TOLERANCE, truncate=True, method=method)
     except RankError:  # the views do not vary together within this label

@@ -28,6 +28,9 @@ class Observations:
     ----------
     types : list of tuples of str
         The distinct observations, in order of first appearance.
+    initial : bool array, shape (n_types,)
+        Which types are capitalised words at the beginning of a sequence, where a capital says little: the same word
+        elsewhere is another type.
     tokens : int32 array, shape (n_tokens,)
         Numbers of types, all sequences one after the other.
     offsets : int64 array, shape (n_sequences + 1,)
@@ -36,6 +39,7 @@ class Observations:
     """
 
     types: list[Observation]
+    initial: np.ndarray
     tokens: np.ndarray
     offsets: np.ndarray
     frames: np.ndarray | None = None
@@ -59,7 +63,7 @@ class Observations:
 
 def read_observations(sequences: Iterable[Sequence[str | Observation]], n_columns: int | None = None) -> Observations:
     """Number the observations of the sequences; refuse what is no sequence of strings or tuples of strings."""
-    index: dict[str | Observation, int] = {}
+    index: dict[str | Observation | _InitialToken, int] = {}
     tokens: list[int] = []
     ends = [0]
     for number, sequence in enumerate(sequences, start=1):
@@ -69,17 +73,35 @@ def read_observations(sequences: Iterable[Sequence[str | Observation]], n_column
                 remedy="give a list of tokens for each sequence, e.g. [['the', 'dog'], ...]",
             )
         try:
+            keys = [_InitialToken(sequence[0]), *sequence[1:]] if _is_capitalised(sequence) else sequence
             # setdefault numbers a new observation by the size of the table before it is added.
-            tokens.extend([index.setdefault(token, len(index)) for token in sequence])
+            tokens.extend([index.setdefault(key, len(index)) for key in keys])
         except TypeError:
             raise InputError(
                 f"sequence {number} holds tokens that are no strings",
                 remedy="give strings, or tuples of strings (word, part of speech)",
             ) from None
         ends.append(len(tokens))
-    types = [token if isinstance(token, tuple) else (token,) for token in index]
+    initial = np.array([isinstance(key, _InitialToken) for key in index], bool)
+    plain = [key.token if isinstance(key, _InitialToken) else key for key in index]
+    types = [token if isinstance(token, tuple) else (token,) for token in plain]
     _check_types(types, n_columns)
-    return Observations(types, np.array(tokens, np.int32), np.array(ends, np.int64))
+    return Observations(types, initial, np.array(tokens, np.int32), np.array(ends, np.int64))
+
+
+@dataclass(frozen=True)
+class _InitialToken:
+    """A token at the beginning of a sequence, told apart from the same token elsewhere."""
+
+    token: str | Observation
+
+
+def _is_capitalised(sequence: Sequence[str | Observation]) -> bool:
+    """Whether a sequence begins with a capital that its place may explain: not in a word all of capitals."""
+    if not len(sequence):
+        return False
+    first = sequence[0][0] if isinstance(sequence[0], tuple) and sequence[0] else sequence[0]
+    return isinstance(first, str) and first[:1].isupper() and (len(first) == 1 or not first.isupper())
 
 
 def _check_types(types: list[Observation], n_columns: int | None) -> None:

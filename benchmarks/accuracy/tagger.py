@@ -1,0 +1,153 @@
+"""Taggers on dev sets: chunks, parts of speech, names and phones, with a CRF trained in the same run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from spectragram.metrics import tagging_scores
+from spectragram.tagging import SPEECH_VIEWS, Tagger
+from spectragram.tagging.files import LabelledFile, Layout, read_labelled
+
+WORD_AND_TAG = Layout("columns", (0, 1), "-1")
+WORD = Layout("columns", (0,), "-1")
+CORPORA: dict[str, tuple[str, str, Layout]] = {
+    "EWT UPOS": ("ud-ewt/en_ewt-ud-train.conllu.gz", "ud-ewt/en_ewt-ud-dev.conllu.gz", Layout()),
+    "CoNLL-2000, word+POS": ("conll2000/train.txt.gz", "conll2000/dev.txt", WORD_AND_TAG),
+    "CoNLL-2000, words": ("conll2000/train.txt.gz", "conll2000/dev.txt", WORD),
+    "CoNLL-2002 Spanish": ("conll2002/esp.train.gz", "conll2002/esp.testa", WORD_AND_TAG),
+    "CoNLL-2002 Dutch": ("conll2002/ned.train.gz", "conll2002/ned.testa", WORD_AND_TAG),
+    "WNUT-17": ("wnut17/train.conll", "wnut17/dev.conll", WORD),
+}
+TARGETS = {
+    ("EWT UPOS", "spectral+em"): 94.5,
+    ("EWT UPOS", "spectral"): 94.0,
+    ("CoNLL-2000, word+POS", "spectral+em"): 95.3,
+    ("CoNLL-2000, word+POS", "spectral"): 94.8,
+    ("CoNLL-2000, words", "spectral+em"): 94.2,
+}
+SPECTRAL_STATES = 12
+CRF_ITERATIONS = 60
+SPEECH = Layout("npz", drop=("sa1", "sa2"))
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    folder = os.environ.get("SPECTRAGRAM_DATA")
+    if not folder:
+        return []
+    data = Path(folder)
+    rows = []
+    for name in islice(CORPORA, 2) if quick else CORPORA:
+        train, dev = (read_labelled(data / part, CORPORA[name][2]) for part in CORPORA[name][:2])
+        rows += _text_rows(name, train, dev, quick)
+    return rows + _speech_rows(data / "timit-sample", quick)
+
+
+def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -> Iterator[dict[str, Any]]:
+    crf = {} if quick else _crf(train, dev)
+    taggers = {
+        "hmm": Tagger(learner="hmm", n_jobs=-1),
+        "spectral": Tagger(SPECTRAL_STATES, "spectral", n_jobs=-1),
+        "spectral+em": Tagger(n_jobs=-1),
+    }
+    if not quick:
+        taggers |= {"em": Tagger(8, "em", n_jobs=-1), "pivot+em": Tagger(learner="pivot+em", n_jobs=-1)}
+        taggers["best (4 models)"] = Tagger(preset="best", n_jobs=-1)
+    for learner, tagger in taggers.items():
+        scores = tagger.fit(train.X, train.y).evaluate(dev.X, dev.y)
+        for measure in ("accuracy", "span_f1"):
+            if measure not in scores:
+                continue
+            target = TARGETS.get((name, learner)) if measure == "accuracy" else None
+            anchor, source = (target, "target") if target else (crf.get(measure), f"CRF, {CRF_ITERATIONS} iterations")
+            yield _row(f"{name}: {learner}", measure, scores[measure], anchor, source)
+    for measure, value in crf.items():
+        yield _row(f"{name}: CRF", measure, value)
+
+
+def _row(
+    name: str, measure: str, value: float, anchor: float | None = None, source: str | None = None
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "measure": measure,
+        "value": value,
+        "anchor": anchor,
+        "anchor_source": source if anchor is not None else None,
+        "better": "higher",
+    }
+
+
+def _crf(train: LabelledFile, dev: LabelledFile) -> dict[str, float]:
+    """The same data through python-crfsuite with the usual window features; nothing where it is not installed."""
+    try:
+        import pycrfsuite
+    except ImportError:
+        return {}
+    trainer = pycrfsuite.Trainer(verbose=False)
+    trainer.set_params({"c1": 0.1, "c2": 0.01, "max_iterations": CRF_ITERATIONS})
+    for x, y in zip(train.X, train.y, strict=True):
+        trainer.append(_crf_features(x), y)
+    model = str(Path(os.environ.get("TMPDIR", "/tmp")) / f"tagger-benchmark-{os.getpid()}.crf")
+    try:
+        trainer.train(model)
+        tagger = pycrfsuite.Tagger()
+        tagger.open(model)
+        predicted = [tagger.tag(_crf_features(x)) for x in dev.X]
+    finally:
+        Path(model).unlink(missing_ok=True)
+    scores = tagging_scores(dev.y, predicted)
+    return {measure: scores[measure] for measure in ("accuracy", "span_f1") if measure in scores}
+
+
+def _crf_features(sequence: list[Any]) -> list[list[str]]:
+    tokens = [token if isinstance(token, tuple) else (token,) for token in sequence]
+    rows = []
+    for i, (word, *_) in enumerate(tokens):
+        row = ["bias", f"shape={word.isupper()}{word.istitle()}{word.isdigit()}{'-' in word}"]
+        row += [f"suffix={word[-n:].lower()}" for n in (1, 2, 3, 4)] + [f"prefix={word[:3].lower()}"]
+        for k in (-2, -1, 0, 1, 2):
+            here = tokens[i + k] if 0 <= i + k < len(tokens) else ("<>",)
+            row += [f"{k}:{column}={text.lower()}" for column, text in enumerate(here)]
+        rows.append(row)
+    return rows
+
+
+def _speech_rows(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
+    """Frame accuracy: the paper's figures 5, 7 and 8 on a smaller corpus, then Gaussian states."""
+    train, dev = (read_labelled(folder / f"{part}.npz", SPEECH) for part in ("train", "dev"))
+
+    def accuracy(dev_stop: bool = False, **parameters: Any) -> float:
+        tagger = Tagger(n_jobs=-1, **parameters)
+        tagger.fit(train.X, train.y, dev=(dev.X, dev.y) if dev_stop else None)
+        return tagger.evaluate(dev.X, dev.y)["accuracy"]
+
+    name = "TIMIT sample"
+    yield _row(f"{name}: unigram", "frame accuracy", accuracy(learner="unigram"), 48.04, "paper, full TIMIT")
+    hmm = accuracy(learner="hmm", emissions="classes")
+    yield _row(f"{name}: hmm", "frame accuracy", hmm, 54.08, "paper, full TIMIT")
+    sizes = (4,) if quick else (2, 4, 8, 16, 24)
+    best_em = 0.0
+    for m in sizes:
+        # As the paper does for EM: the iteration that scores best on dev.
+        value = accuracy(dev_stop=True, n_states=m, learner="em", emissions="classes", max_iter=15, n_starts=1)
+        best_em = max(best_em, value)
+        yield _row(f"{name}: em({m})", "frame accuracy", value, 56.80, "paper, EM(4), full TIMIT dev")
+    for m in sizes:
+        value = accuracy(n_states=m, learner="spectral")
+        if m == 4:
+            yield _row(f"{name}: spectral({m})", "frame accuracy", value, hmm + 1.5, "HMM + 1.5")
+            yield _row(f"{name}: spectral({m})", "frame accuracy", value, best_em, "best EM, same run")
+        else:
+            yield _row(f"{name}: spectral({m})", "frame accuracy", value, 56.94, "paper, m=24, full TIMIT dev")
+    for dropped in (["position"], ["position", "next", "previous"]):
+        views = SPEECH_VIEWS.without(*dropped)
+        given = {view: list(getattr(views, view)) for view in ("future", "past", "present", "destiny")}
+        value = accuracy(n_states=4, learner="spectral", views=given)
+        yield _row(f"{name}: spectral(4) without {', '.join(dropped)}", "frame accuracy", value)
+    yield _row(f"{name}: Gaussian hmm", "frame accuracy", accuracy(learner="hmm"))
+    yield _row(f"{name}: Gaussian states, one model", "frame accuracy", accuracy(n_models=1), 60.0, "target")
+    yield _row(f"{name}: Gaussian states (default)", "frame accuracy", accuracy(), 60.0, "target")

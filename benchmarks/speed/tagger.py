@@ -1,0 +1,54 @@
+"""Seconds to train and tokens per second to tag, on the English Web Treebank (or the demo corpus without it)."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from spectragram.synthetic import english_tagged
+from spectragram.tagging import Tagger
+from spectragram.tagging.files import Layout, read_labelled
+
+TRAIN = "ud-ewt/en_ewt-ud-train.conllu.gz"
+
+
+def run(quick: bool) -> list[dict[str, Any]]:
+    folder = os.environ.get("SPECTRAGRAM_DATA")
+    if folder:
+        name, found = "EWT", read_labelled(Path(folder) / TRAIN, Layout())
+        X, y = found.X, found.y
+    else:
+        name, (X, y) = "demo", [list(part) for part in zip(*english_tagged(5000), strict=True)]
+    if quick:
+        X, y = X[: len(X) // 4], y[: len(y) // 4]
+    Tagger(8).fit(X[:200], y[:200]).predict(X[:200])  # compile
+    rows = []
+    for states in (8, 24):
+        tagger = Tagger(states, n_jobs=2)
+        cpu, wall = time.process_time(), time.perf_counter()
+        tagger.fit(X, y)
+        seconds = time.perf_counter() - wall
+        rows.append(_row(f"{name}: train, {states} states, 2 cores", "seconds", seconds, 10.0, "target", "lower"))
+        rows.append(
+            _row(f"{name}: train, {states} states", "CPU seconds", time.process_time() - cpu, 10.0, "target", "lower")
+        )
+        best = min(_tag(tagger, X) for _ in range(3))
+        n_tokens = sum(map(len, X))
+        rows.append(
+            _row(f"{name}: tag, {states} states", "tokens per CPU second", n_tokens / best, 100_000, "target", "higher")
+        )
+    return rows
+
+
+def _tag(tagger: Tagger, X: list[Any]) -> float:
+    start = time.process_time()
+    tagger.predict(X)
+    return time.process_time() - start
+
+
+def _row(name: str, measure: str, value: float, anchor: float, source: str, better: str) -> dict[str, Any]:
+    return {
+        "name": name, "measure": measure, "value": value, "anchor": anchor, "anchor_source": source, "better": better,
+    }  # fmt: skip

@@ -1,0 +1,133 @@
+"""The tagger as users meet it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from spectragram.errors import InputError
+from spectragram.synthetic import english_chunks, english_tagged
+from spectragram.tagging import Tagger
+
+WORDS, TAGS = (list(part) for part in zip(*english_tagged(400, seed=1), strict=True))
+CHUNKS = [labels for _, labels in english_chunks(400, seed=1)]
+PAIRS = [list(zip(words, tags, strict=True)) for words, tags in zip(WORDS, TAGS, strict=True)]
+TRAIN, TEST = slice(0, 300), slice(300, 400)
+
+
+@pytest.fixture(scope="module")
+def chunker() -> Tagger:
+    return Tagger(4, max_iter=3).fit(WORDS[TRAIN], CHUNKS[TRAIN])
+
+
+@pytest.mark.parametrize("learner", ["unigram", "hmm", "em", "spectral", "spectral+em", "pivot", "pivot+em"])
+def test_every_learner_labels_and_gives_distributions(learner: str) -> None:
+    tagger = Tagger(3, learner, max_iter=2, n_starts=2).fit(WORDS[TRAIN], TAGS[TRAIN])
+    assert tagger.score(WORDS[TEST], TAGS[TEST]) > (0.85 if learner == "unigram" else 0.93)
+    marginals = np.concatenate(tagger.predict_marginals(WORDS[TEST]))
+    np.testing.assert_allclose(marginals.sum(axis=1), 1)
+    assert marginals.min() >= 0
+
+
+def test_hidden_states_beat_the_hmm() -> None:
+    scores = {
+        learner: Tagger(6, learner).fit(PAIRS[TRAIN], CHUNKS[TRAIN]).score(PAIRS[TEST], CHUNKS[TEST])
+        for learner in ("hmm", "spectral+em")
+    }
+    assert scores["spectral+em"] > scores["hmm"]
+
+
+def test_spans_come_out_well_formed(chunker: Tagger) -> None:
+    for labels in chunker.predict(WORDS[TEST]):
+        assert all(
+            before in ("B-NP", "I-NP") for before, after in zip(["O", *labels], labels, strict=False) if after == "I-NP"
+        )
+
+
+def test_fixed_labels_are_kept_and_heard(chunker: Tagger) -> None:
+    sequence = WORDS[TEST][0]
+    free = chunker.predict_marginals([sequence])[0]
+    other = chunker.classes_[int(free[1].argmin())]
+    fixed = [None, other, *[None] * (len(sequence) - 2)]
+    assert chunker.predict([sequence], fixed=[fixed])[0][1] == other
+    changed = chunker.predict_marginals([sequence], fixed=[fixed])[0]
+    assert changed[1, chunker.classes_.index(other)] == 1
+    assert not np.allclose(changed[0], free[0])
+    with pytest.raises(InputError, match="not seen in training"):
+        chunker.predict([sequence], fixed=[["B-XX"] * len(sequence)])
+    with pytest.raises(InputError, match="labels"):
+        chunker.predict([sequence], fixed=[[None]])
+
+
+def test_an_illegal_fixed_label_still_stands(chunker: Tagger) -> None:
+    sequence = WORDS[TEST][0]
+    assert chunker.predict([sequence], fixed=[["I-NP", *[None] * (len(sequence) - 1)]])[0][0] == "I-NP"
+
+
+def test_an_ensemble_is_one_model() -> None:
+    tagger = Tagger(3, n_models=3, max_iter=2).fit(WORDS[TRAIN], TAGS[TRAIN])
+    assert len(tagger.members_) == 3 == tagger.summary_["models"]
+    first, second = (m.emissions.vectors for m in tagger.members_[:2])
+    assert not np.array_equal(first, second)
+
+
+def test_held_out_data_choose_the_iteration() -> None:
+    dev = (WORDS[TEST], TAGS[TEST])
+    scores = [Tagger(6, max_iter=n).fit(WORDS[TRAIN], TAGS[TRAIN]).score(*dev) for n in range(4)]
+    chosen = Tagger(6, max_iter=3).fit(WORDS[TRAIN], TAGS[TRAIN], dev=dev).score(*dev)
+    assert chosen == max(scores)
+
+
+def test_odd_input_is_fine(chunker: Tagger) -> None:
+    assert chunker.predict([]) == []
+    assert chunker.predict([[], ["dog"], []])[0::2] == [[], []]
+    assert [m.shape for m in chunker.predict_marginals([["dog"], []])] == [(1, 3), (0, 3)]
+    tiny = Tagger().fit([["a"], ["b", "c"]], [["X"], ["Y", "X"]])  # one token, labels seen once
+    assert tiny.predict([["a"]]) == [["X"]]
+    same = Tagger(learner="spectral").fit([["a"] * 3] * 200, [["X"] * 3] * 200)  # nothing varies within the label
+    assert same.predict([["a", "zebra"]]) == [["X", "X"]]
+
+
+def test_labels_never_seen_count_as_errors(chunker: Tagger) -> None:
+    scores = chunker.evaluate([["dog", "cat"]], [["B-VP", "I-VP"]])
+    assert scores["accuracy"] == 0 and scores["span_f1"] == 0
+
+
+def test_columns_must_be_those_of_training() -> None:
+    tagger = Tagger(1).fit(PAIRS[TRAIN], CHUNKS[TRAIN])
+    with pytest.raises(InputError, match="trained on 2"):
+        tagger.predict(WORDS[TEST])
+
+
+def test_unknown_words_are_scored_apart(chunker: Tagger) -> None:
+    X = [["the", "xyzzy"]]
+    scores = chunker.evaluate(X, [["B-NP", "I-NP"]])
+    assert scores["unknown_tokens"] == 1
+    assert {"accuracy", "unknown_accuracy", "span_f1", "tokens", "tokens_per_second"} <= set(scores)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"n_states": 0}, {"n_models": 0}, {"backoff": 0}, {"ridge": -1}, {"preset": "slow"}, {"decoding": "beam"}],
+)
+def test_bad_parameters_are_refused(parameters: dict) -> None:
+    with pytest.raises(InputError):
+        Tagger(**parameters).fit(WORDS[TRAIN], TAGS[TRAIN])
+
+
+def test_grid_search_works() -> None:
+    search = GridSearchCV(Tagger(max_iter=1), {"n_states": [1, 3]}, cv=2, error_score="raise")
+    search.fit(WORDS[:120], TAGS[:120])
+    assert search.best_params_["n_states"] in (1, 3)
+
+
+def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
+    rng = np.random.default_rng(2)
+    # The second column decides the label; what words look like is chance.
+    X = [[(f"w{rng.integers(500)}x{rng.integers(9)}", f"c{c}") for c in rng.integers(0, 3, 6)] for _ in range(60)]
+    by_column = [[column for _, column in sequence] for sequence in X]
+    assert not Tagger(1).fit(X, by_column)._lexicon.by_looks
+    by_ending = [[word[-1] for word, _ in sequence] for sequence in X]
+    assert Tagger(1).fit(X, by_ending)._lexicon.by_looks
+    assert Tagger(1).fit(WORDS, CHUNKS)._lexicon.by_looks
