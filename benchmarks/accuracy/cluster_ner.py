@@ -27,7 +27,7 @@ def ner_rows(data: Path, quick: bool) -> list[dict[str, Any]]:
     except ImportError:
         return []
     # Small texts: few clusters, and none for rare words, whose place would be learned by heart.
-    small, large = {"n_clusters": 200, "min_count": 4}, {"n_clusters": 500, "min_count": 1}
+    small, large = {"n_clusters": 200, "min_count": 4}, {"n_clusters": 200, "min_count": 2}
     english = [data / "brown-text" / "brown.words.txt.gz", data / "wikitext-2" / "train.txt.gz"]
     wnut, conll = data / "wnut17", data / "conll2002"
     tasks: dict[str, tuple[Path, Path, list[Path], dict[str, int]]] = {
