@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.tree_examples import TREEBANKS, deep_tree, names, real_trees, trees
 
 from spectragram.data.binarization import Binarizer, base_label, binarize, is_intermediate, unbinarize
 from spectragram.data.brackets import parse_tree
@@ -13,6 +12,7 @@ from spectragram.data.heads import ENGLISH_HEADS, learn_head_rules
 from spectragram.data.trees import Tree
 from spectragram.data.unary import collapse_unaries, expand_unaries
 from spectragram.errors import InputError
+from tests.data.tree_examples import TREEBANKS, deep_tree, names, real_trees, trees
 
 FLAT = "(S (NP (A a) (B b) (N n) (C c) (D d)))"
 SETTINGS = [("right", 0, 1), ("left", 1, 2), ("head", None, 3)]

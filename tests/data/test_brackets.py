@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.data.tree_examples import trees
 
 from spectragram.data.brackets import escape_word, parse_tree, read_trees, unescape_word, write_trees
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
+from tests.data.tree_examples import trees
 
 MRG = """
 ( (S

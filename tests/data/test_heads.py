@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.tree_examples import real_trees
 
 from spectragram.data.brackets import parse_tree
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
+from tests.data.tree_examples import real_trees
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from tests.data.tree_examples import deep_tree, real_trees, trees
 
 from spectragram.data.brackets import parse_tree
 from spectragram.data.nltk_trees import from_nltk, to_nltk
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError, MissingExtraError
+from tests.data.tree_examples import deep_tree, real_trees, trees
 
 nltk = pytest.importorskip("nltk")
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees
 
 from spectragram.data.binarization import Binarizer, is_intermediate
 from spectragram.data.brackets import parse_tree
@@ -16,6 +15,7 @@ from spectragram.data.treebank import Treebank
 from spectragram.data.treebank_heads import head_words
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
+from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees
 
 TREES = [
     parse_tree("(TOP (S (NP (DT the) (JJ big) (NN dog)) (VP (VB runs))))"),

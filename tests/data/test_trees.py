@@ -5,11 +5,11 @@ import pickle
 
 import pytest
 from hypothesis import given
-from tests.data.tree_examples import DEPTH, deep_tree, trees
 
 from spectragram.data.brackets import parse_tree
 from spectragram.data.trees import Tree, fold
 from spectragram.errors import InputError
+from tests.data.tree_examples import DEPTH, deep_tree, trees
 
 TREE = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))"
 
