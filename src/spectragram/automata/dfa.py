@@ -2,7 +2,7 @@
 
 The approximation of Balle et al. 2014, section 7.3: take the forward vectors of frequent prefixes, cluster them by
 cosine (average linkage), let every cluster be a state and every step of a prefix a transition; where two steps with
-the same symbol lead from one state to two, merge those two, until nothing is left to merge.
+the same symbol lead from one state to two, merge those two, until nothing (much) is left to merge.
 """
 
 from __future__ import annotations
@@ -76,9 +76,20 @@ class DFA:
 
 
 def approximate_dfa(
-    tree: PrefixTree, states: np.ndarray, n_symbols: int, n_states: int, *, n_prefixes: int = 1000
+    tree: PrefixTree,
+    states: np.ndarray,
+    n_symbols: int,
+    n_states: int,
+    *,
+    n_prefixes: int = 1000,
+    tolerance: float = 0.3,
 ) -> DFA:
-    """Cluster the states (n_nodes, m) of the ``n_prefixes`` most frequent prefixes into at most ``n_states``."""
+    """Cluster the states (n_nodes, m) of the ``n_prefixes`` most frequent prefixes into at most ``n_states``.
+
+    A symbol that leads from a state to several takes the most frequent way; the others are merged into it where they
+    carry more than ``tolerance`` of the weight. 0 merges always, as the paper does, which on models that are far from
+    deterministic leaves a single state.
+    """
     if n_states < 1:
         raise InputError(f"n_states={n_states}", remedy="ask for at least one state")
     chosen = np.sort(np.argsort(-tree.through, kind="stable")[:n_prefixes])  # parents are as frequent: all are in
@@ -87,17 +98,18 @@ def approximate_dfa(
     place[chosen] = np.arange(len(chosen))
     sources = place[tree.parent[chosen[1:]]]
     symbols = tree.symbol[chosen[1:]]
-    labels = _merged_until_deterministic(labels, sources, symbols)
+    weights = tree.through[chosen[1:]]
+    labels = _merged_until_deterministic(labels, sources, symbols, weights, tolerance)
     # Number states by first visit, so that the start is 0.
     _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
     labels = np.argsort(np.argsort(first))[labels]
     n = int(labels.max()) + 1
-    target = np.full((n, n_symbols), -1)
-    target[labels[sources], symbols] = labels[1:]
+    steps = np.zeros((n, n_symbols, n))
+    np.add.at(steps, (labels[sources], symbols, labels[1:]), weights)
     counts = np.zeros((n, n_symbols + 1))
-    np.add.at(counts, (labels[sources], symbols), tree.through[chosen[1:]])
+    counts[:, :n_symbols] = steps.sum(axis=2)
     counts[:, n_symbols] = np.bincount(labels, tree.ends[chosen], minlength=n)
-    return DFA(target, counts)
+    return DFA(np.where(steps.any(axis=2), steps.argmax(axis=2), -1), counts)
 
 
 def _clusters(vectors: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -112,13 +124,21 @@ def _clusters(vectors: np.ndarray, n_clusters: int) -> np.ndarray:
     return fcluster(linkage(distances, "average"), n_clusters, "maxclust") - 1
 
 
-def _merged_until_deterministic(labels: np.ndarray, sources: np.ndarray, symbols: np.ndarray) -> np.ndarray:
+def _merged_until_deterministic(
+    labels: np.ndarray, sources: np.ndarray, symbols: np.ndarray, weights: np.ndarray, tolerance: float
+) -> np.ndarray:
+    """Merge the second target of a (state, symbol) into its first while that has more than the tolerated share."""
     while True:
-        goes_to: dict[tuple[int, int], int] = {}
-        for source, symbol, following in zip(labels[sources], symbols, labels[1:], strict=True):
-            other = goes_to.setdefault((int(source), int(symbol)), int(following))
-            if other != following:
-                labels = np.where(labels == following, other, labels)
-                break
-        else:
+        steps: dict[tuple[int, int], dict[int, float]] = {}
+        for source, symbol, target, weight in zip(labels[sources], symbols, labels[1:], weights, strict=True):
+            targets = steps.setdefault((int(source), int(symbol)), {})
+            targets[int(target)] = targets.get(int(target), 0.0) + float(weight)
+        worst, pair = tolerance, None
+        for targets in steps.values():
+            first, *others = sorted(targets, key=lambda target: (-targets[target], target))
+            share = targets[others[0]] / sum(targets.values()) if others else 0.0
+            if share > worst:
+                worst, pair = share, (first, others[0])
+        if pair is None:
             return labels
+        labels = np.where(labels == pair[1], pair[0], labels)

@@ -301,18 +301,19 @@ class Automaton(Estimator):
         """The automaton of string probabilities, prefix probabilities or expected substring counts (Lemma 3.1)."""
         return self.wfa_.change_statistic("string", target)
 
-    def to_dfa(self, X: Strings, n_states: int = 10, *, n_prefixes: int = 1000) -> DFA:
-        """A deterministic approximation on the frequent prefixes of X (section 7.3 of the paper)."""
+    def to_dfa(self, X: Strings, n_states: int = 10, *, n_prefixes: int = 1000, tolerance: float = 0.3) -> DFA:
+        """A deterministic approximation on the frequent prefixes of X (section 7.3 of the paper).
+
+        See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper.
+        """
         corpus = self._known_only(self._encoded(X))
         _require_strings(corpus)
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
         automata = [part for part in self.model_.parts if isinstance(part, Weighted)]
-        if not automata:
-            return approximate_dfa(
-                tree, self._predicted(tree)[0], len(self.vocabulary_), n_states, n_prefixes=n_prefixes
-            )
-        states = np.hstack([part.states(tree)[0] for part in automata])
-        return approximate_dfa(tree, states, len(self.vocabulary_), n_states, n_prefixes=n_prefixes)
+        states = np.hstack([part.states(tree)[0] for part in automata]) if automata else self._predicted(tree)[0]
+        return approximate_dfa(
+            tree, states, len(self.vocabulary_), n_states, n_prefixes=n_prefixes, tolerance=tolerance
+        )
 
     # -- inside -------------------------------------------------------------------------------------------------------
 

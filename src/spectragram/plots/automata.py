@@ -1,4 +1,4 @@
-"""Automata as pictures: states in columns by distance from the start, arrows with what they read."""
+"""Automata as pictures: states on an oval, arrows with what they read; as SVG and as DOT."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spectragram.plots.svg import INK, MUTED, Drawing, mix, text_width
 __all__ = ["Graph", "automaton_dot", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
 
 RADIUS = 21.0
-COLUMN, ROW = 190.0, 104.0
-LABEL_SIZE = 10.5
+MARGIN = 96.0
+LABEL_SIZE, LINE = 10.5, 12.0
 
 
 @dataclass(frozen=True)
@@ -102,104 +102,117 @@ def automaton_dot(graph: Graph) -> str:
 
 
 def draw_automaton(graph: Graph, title: str = "") -> Drawing:
-    """States in columns by distance from the start; double rings end strings, darker ones are visited more."""
-    places, n_columns, n_rows = _layout(graph)
-    left, top = 60.0, 70.0 if title else 46.0
-    drawing = Drawing(left + n_columns * COLUMN, top + n_rows * ROW + 30, title)
+    """States on an oval, the start at its left; double rings end strings, darker states are visited more."""
+    at, width, height = _oval(graph, 60.0 if title else 30.0)
+    drawing = Drawing(width, height, title)
     if title:
         drawing.text(14, 24, title, size=14, font_weight="bold")
-    at = {i: (left + x * COLUMN + RADIUS, top + y * ROW + RADIUS + 18) for i, (x, y) in places.items()}
-    for (source, target), label in sorted(graph.edges.items()):
+    labels = _Labels([(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in at.values()])
+    centre = (width / 2, sum(y for _, y in at.values()) / len(at))
+    # Strong arrows choose the places of their labels first.
+    for (source, target), label in sorted(graph.edges.items(), key=lambda edge: (-graph.weights[edge[0]], edge[0])):
         weight = min(graph.weights[source, target], 1.0)
-        _arrow(drawing, at[source], at[target], label, weight, (target, source) in graph.edges and source != target)
-    largest = max(float(graph.visits.max(initial=0.0)), 1e-12)
-    for i, (x, y) in at.items():
-        if graph.starts[i] > 0.05:
-            drawing.line(x - RADIUS - 24, y, x - RADIUS - 5, y, stroke=INK)
-            drawing.arrow_head(x - RADIUS - 2, y, 1, 0)
-        end = float(graph.ends[i])
-        tip = f"state {graph.names[i]}: {100 * graph.visits[i]:.1f} % of visits, ends with {end:.3g}"
-        drawing.circle(x, y, RADIUS, fill=mix(0.12 + 0.5 * graph.visits[i] / largest), tip=tip, stroke=INK)
-        if end > 0.05:
-            drawing.circle(x, y, RADIUS - 4, fill="none", stroke=INK)
-        drawing.text(
-            x, y + (0 if abs(end) >= 0.01 else 4), graph.names[i], size=12, anchor="middle", font_weight="bold"
-        )
-        if abs(end) >= 0.01:
-            drawing.text(x, y + 12, f"end {end:.2g}", size=8, anchor="middle", fill=MUTED)
+        if source == target:
+            labels.place(label, *_loop(drawing, at[source], centre, weight, bool(graph.starts[source] > 0.05)))
+        else:
+            labels.place(label, *_arrow(drawing, at[source], at[target], weight))
+    for i, place in at.items():
+        _state(drawing, graph, i, place)
+    labels.draw(drawing)
     return drawing
 
 
-def _layout(graph: Graph) -> tuple[dict[int, tuple[float, float]], int, int]:
-    """Columns by distance from the start; in each, rows ordered by the mean row of the neighbours to the left."""
-    n = len(graph.names)
-    neighbours: list[set[int]] = [set() for _ in range(n)]
-    for source, target in graph.edges:
-        neighbours[source].add(target)
-    distance = dict.fromkeys(np.flatnonzero(graph.starts > 0.05).tolist() or [int(np.argmax(graph.starts))], 0)
-    queue = deque(distance)
+def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -> None:
+    x, y = place
+    end, visits = float(graph.ends[i]), float(graph.visits[i])
+    if graph.starts[i] > 0.05:
+        drawing.line(x - RADIUS - 26, y, x - RADIUS - 5, y, stroke=INK)
+        drawing.arrow_head(x - RADIUS - 2, y, 1, 0)
+    tip = f"state {graph.names[i]}: {100 * visits:.1f} % of visits, ends with {end:.3g}"
+    shade = mix(0.12 + 0.5 * visits / max(float(graph.visits.max()), 1e-12))
+    drawing.circle(x, y, RADIUS, fill=shade, tip=tip, stroke=INK)
+    if end > 0.05:
+        drawing.circle(x, y, RADIUS - 3, fill="none", stroke=INK)
+    shows_end = abs(end) >= 0.01
+    drawing.text(x, y + (0 if shows_end else 4), graph.names[i], size=12, anchor="middle", font_weight="bold")
+    if shows_end:
+        drawing.text(x, y + 11, f"end {end:.2f}", size=8, anchor="middle", fill=MUTED)
+
+
+def _oval(graph: Graph, top: float) -> tuple[dict[int, tuple[float, float]], float, float]:
+    """Places of the states in the order in which a walk from the start finds them, and the size of the picture."""
+    order = _visiting_order(graph)
+    n = len(order)
+    rx, ry = 150.0 + 26.0 * n, 90.0 + 19.0 * n
+    if n == 1:
+        rx = ry = 0.0
+    angles = [math.pi + 2 * math.pi * k / n for k in range(n)]
+    at = {
+        i: (MARGIN + rx + rx * math.cos(angle), top + MARGIN * 0.7 + ry + ry * math.sin(angle))
+        for i, angle in zip(order, angles, strict=True)
+    }
+    return at, 2 * (MARGIN + rx), top + 2 * (MARGIN * 0.7 + ry)
+
+
+def _visiting_order(graph: Graph) -> list[int]:
+    """Breadth first from the most probable start, along the heaviest arrows first."""
+    order = [int(np.argmax(graph.starts))]
+    queue = deque(order)
     while queue:
-        state = queue.popleft()
-        for target in sorted(neighbours[state] - set(distance)):
-            distance[target] = distance[state] + 1
+        source = queue.popleft()
+        following = [t for s, t in graph.edges if s == source and t not in order]
+        for target in sorted(following, key=lambda t: (-graph.weights[source, t], t)):
+            order.append(target)
             queue.append(target)
-    far = max(distance.values(), default=0) + 1
-    columns: list[list[int]] = [[] for _ in range(far + 1)]
-    for i in range(n):
-        columns[distance.get(i, far)].append(i)
-    columns = [part for column in columns if column for part in _split(column)]
-    n_rows = max(map(len, columns))
-    row: dict[int, float] = {}
-    for column in columns:
-        means = {}
-        for i in column:
-            before = [row[s] for s, t in graph.edges if t == i and s in row]
-            means[i] = sum(before) / len(before) if before else n_rows / 2
-        offset = (n_rows - len(column)) / 2
-        for k, i in enumerate(sorted(column, key=lambda i: (means[i], i))):
-            row[i] = offset + k
-    places = {i: (float(x), row[i]) for x, column in enumerate(columns) for i in column}
-    return places, len(columns), n_rows
+    return order + [i for i in range(len(graph.names)) if i not in order]
 
 
-def _split(column: list[int], most: int = 6) -> list[list[int]]:
-    """A tall column becomes several of about the same height."""
-    n = math.ceil(len(column) / most)
-    return [column[i::n] for i in range(n)]
+Curve = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
+
+
+def _loop(
+    drawing: Drawing, place: tuple[float, float], centre: tuple[float, float], weight: float, is_start: bool
+) -> tuple[Curve, tuple[float, ...]]:
+    """A move from a state to itself, drawn on the outer side."""
+    x, y = place
+    dx, dy = x - centre[0], y - centre[1]
+    length = math.hypot(dx, dy)
+    # A start has its own arrow on the left.
+    ux, uy = (dx / length, dy / length) if length > 1 and not is_start else (0.0, -1.0)
+    px, py = -uy, ux
+
+    def spot(outwards: float, sideways: float) -> tuple[float, float]:
+        return x + outwards * ux + sideways * px, y + outwards * uy + sideways * py
+
+    a, b = spot(RADIUS - 3, -9), spot(RADIUS - 3, 9)
+    c, d = spot(RADIUS + 34, -26), spot(RADIUS + 34, 26)
+    colour = _shade(weight)
+    path = f"M{a[0]:.1f},{a[1]:.1f} C{c[0]:.1f},{c[1]:.1f} {d[0]:.1f},{d[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+    drawing.path(path, stroke=colour, stroke_width=0.8 + 1.6 * weight)
+    drawing.arrow_head(b[0], b[1], b[0] - d[0], b[1] - d[1], fill=colour)
+    return (spot(RADIUS + 30, 0), spot(RADIUS + 42, 0), spot(RADIUS + 66, 0)), (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def _arrow(
-    drawing: Drawing, start: tuple[float, float], stop: tuple[float, float], label: str, weight: float, both: bool
-) -> None:
-    colour = mix(0.35 + 0.65 * weight, "#ffffff", "#334155")
-    width = 0.8 + 1.6 * weight
+    drawing: Drawing, start: tuple[float, float], stop: tuple[float, float], weight: float
+) -> tuple[Curve, tuple[float, ...]]:
+    """A move to another state, bent to its own side so that the way back does not hide it."""
     (x1, y1), (x2, y2) = start, stop
-    if start == stop:
-        drawing.path(
-            f"M{x1 - 9:.1f},{y1 - RADIUS + 2:.1f} C{x1 - 30:.1f},{y1 - RADIUS - 34:.1f} "
-            f"{x1 + 30:.1f},{y1 - RADIUS - 34:.1f} {x1 + 9:.1f},{y1 - RADIUS + 2:.1f}",
-            stroke=colour, stroke_width=width,
-        )  # fmt: skip
-        drawing.arrow_head(x1 + 9, y1 - RADIUS + 2, -0.45, 1, fill=colour)
-        _label(drawing, x1, y1 - RADIUS - 28, label)
-        return
     dx, dy = x2 - x1, y2 - y1
     length = math.hypot(dx, dy)
-    # Arrows there and back, and arrows over other columns, bend to their own side.
-    bend = 22.0 if both else 0.0
-    if abs(dx) > 1.5 * COLUMN or (abs(dx) < 1 and abs(dy) > 1.5 * ROW):
-        bend += 0.16 * length
-    nx, ny = -dy / length, dx / length
-    cx, cy = (x1 + x2) / 2 - bend * 2 * nx, (y1 + y2) / 2 - bend * 2 * ny
-    ax, ay = _towards((x1, y1), (cx, cy), RADIUS)
-    bx, by = _towards((x2, y2), (cx, cy), RADIUS + 2)
-    drawing.path(f"M{ax:.1f},{ay:.1f} Q{cx:.1f},{cy:.1f} {bx:.1f},{by:.1f}", stroke=colour, stroke_width=width)
-    drawing.arrow_head(bx, by, bx - cx, by - cy, fill=colour)
-    # The label sits a little nearer to the source, so that crossing arrows keep theirs apart.
-    t = 0.42
-    lx = (1 - t) ** 2 * ax + 2 * t * (1 - t) * cx + t * t * bx
-    ly = (1 - t) ** 2 * ay + 2 * t * (1 - t) * cy + t * t * by
-    _label(drawing, lx, ly - 3, label)
+    bend = 14.0 + 0.08 * length
+    middle = (x1 + x2) / 2 + 2 * bend * dy / length, (y1 + y2) / 2 - 2 * bend * dx / length
+    a, b = _towards(start, middle, RADIUS), _towards(stop, middle, RADIUS + 2)
+    colour = _shade(weight)
+    path = f"M{a[0]:.1f},{a[1]:.1f} Q{middle[0]:.1f},{middle[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
+    drawing.path(path, stroke=colour, stroke_width=0.8 + 1.6 * weight)
+    drawing.arrow_head(b[0], b[1], b[0] - middle[0], b[1] - middle[1], fill=colour)
+    # Nearer to the source than to the target, so that crossing arrows keep their labels apart.
+    return (a, middle, b), (0.36, 0.48, 0.26, 0.6, 0.7, 0.18, 0.8)
+
+
+def _shade(weight: float) -> str:
+    return mix(0.35 + 0.65 * weight, "#ffffff", "#334155")
 
 
 def _towards(a: tuple[float, float], b: tuple[float, float], distance: float) -> tuple[float, float]:
@@ -207,13 +220,36 @@ def _towards(a: tuple[float, float], b: tuple[float, float], distance: float) ->
     return a[0] + distance * (b[0] - a[0]) / length, a[1] + distance * (b[1] - a[1]) / length
 
 
-def _label(drawing: Drawing, x: float, y: float, label: str) -> None:
-    lines = label.split("\n")
-    height = LABEL_SIZE + 1.5
-    width = max(text_width(line, LABEL_SIZE) for line in lines)
-    top = y - height * (len(lines) - 1) / 2
-    drawing.rect(
-        x - width / 2 - 1, top - LABEL_SIZE + 1, width + 2, height * len(lines), fill="#ffffff", fill_opacity=0.82
-    )
-    for k, line in enumerate(lines):
-        drawing.text(x, top + k * height, line, size=LABEL_SIZE, anchor="middle")
+class _Labels:
+    """Texts along curves, each moved to where it hides the least of what was placed before."""
+
+    def __init__(self, taken: list[tuple[float, float, float, float]]) -> None:
+        self.taken = list(taken)
+        self.placed: list[tuple[float, float, list[str], float]] = []
+
+    def place(self, label: str, curve: Curve, spots: tuple[float, ...]) -> None:
+        lines = label.split("\n")
+        width = max(text_width(line, LABEL_SIZE) for line in lines)
+        height = LINE * len(lines)
+        best, least = (0.0, 0.0), math.inf
+        for t in spots:
+            x, y = ((1 - t) ** 2 * a + 2 * t * (1 - t) * b + t * t * c for a, b, c in zip(*curve, strict=True))
+            hidden = sum(
+                _overlap((x - width / 2, y - height / 2, x + width / 2, y + height / 2), box) for box in self.taken
+            )
+            if hidden < least - 1e-9:
+                best, least = (x, y), hidden
+        x, y = best
+        self.taken.append((x - width / 2, y - height / 2, x + width / 2, y + height / 2))
+        self.placed.append((x, y, lines, width))
+
+    def draw(self, drawing: Drawing) -> None:
+        for x, y, lines, width in self.placed:
+            top = y - LINE * len(lines) / 2
+            drawing.rect(x - width / 2, top, width, LINE * len(lines), fill="#ffffff", fill_opacity=0.8)
+            for k, line in enumerate(lines):
+                drawing.text(x, top + (k + 0.8) * LINE, line, size=LABEL_SIZE, anchor="middle")
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
