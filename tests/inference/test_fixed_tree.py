@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_forest import layout
+from spectragram.inference.chart_forest import layout, make_operators
+from spectragram.inference.chart_rules import make_rules
 from spectragram.inference.fixed_tree import (
     BINARY,
     LEXICAL,
@@ -97,3 +98,41 @@ def test_counting_certain_states_counts_nodes(rng):
     assert counts.bottom.tolist() == [2, 1, 1, 1]
     assert counts.kept.tolist() == [1, 1, 1, 1]
     assert counts.root.tolist() == [0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_right_branching_tree_is_a_chain(rng, signed):
+    """Section 8 of Cohen et al. (2012): a hidden Markov model is an L-PCFG over right-branching trees."""
+    m, n = 3, 6
+    transition, final, start = rng.random((m, m)), rng.random(m), rng.random(m)
+    emission = rng.random((n, m))
+    if signed:
+        transition, final = transition - 0.5, final - 0.5
+    # Tag 0 is in the state of its parent: 1 -> 0 1 at every word but the last, 1 -> 0 there.
+    rules = make_rules(np.array([[1, 0, 1]]), np.array([[1, 0]]), 2)
+    tensor = np.einsum("xy,xz->xyz", np.eye(m), transition)
+    operators = make_operators(
+        rules,
+        np.full(2, m, np.int32),
+        tensor.ravel(),
+        np.diag(final).ravel(),
+        np.ones(2 * m),
+        np.concatenate([np.zeros(m), start]),
+    )
+    kinds = [LEXICAL] * n + [UNARY] + [BINARY] * (n - 1)
+    left = [-1] * n + [n - 1] + list(range(n - 2, -1, -1))
+    right = [-1] * (n + 1) + list(range(n, 2 * n - 1))
+    nodes = Nodes(
+        np.array(kinds, np.int8),
+        np.array([0] * n + [1] * n, np.int32),
+        np.array(list(range(n)) + [0] * n, np.int32),
+        np.array(left, np.int32),
+        np.array(right, np.int32),
+        np.array([1] * (n - 1) + [0, 0] + [1] * (n - 1), np.uint8),
+        np.array([0, 2 * n], np.int64),
+    )
+    sign, log_value = tree_values(rules, operators, emission, nodes)
+    state = start * emission[0]
+    for word in range(1, n):
+        state = (state @ transition) * emission[word]
+    assert sign[0] * np.exp(log_value[0]) == pytest.approx(state @ final, rel=1e-10)

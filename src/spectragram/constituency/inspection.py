@@ -7,59 +7,63 @@ from typing import Any
 import numpy as np
 
 from spectragram.constituency.parsing import BinaryGrammar
+from spectragram.inference.chart_forest import Operators
+from spectragram.inference.chart_rules import Rules
 
 __all__ = ["label_rows", "state_rows"]
 
 
 def label_rows(grammar: BinaryGrammar) -> list[list[Any]]:
-    """Label, bottom nodes it stands for in training, number of states; most frequent first."""
+    """Label, its nodes in the treebank, its number of states; most frequent first."""
     n_states = grammar.models[0].operators.n_states
-    shares = _symbol_counts(grammar)
-    order = np.argsort(-shares, kind="stable")
-    return [[grammar.productions.labels[a], round(float(shares[a])), int(n_states[a])] for a in order]
+    counts = _symbol_counts(grammar)
+    order = np.argsort(-counts, kind="stable")
+    return [[grammar.productions.labels[a], round(float(counts[a])), int(n_states[a])] for a in order]
 
 
 def state_rows(grammar: BinaryGrammar, n_rules: int, n_labels: int = 12) -> list[list[Any]]:
-    """For the states of the most frequent labels: the words or rules each is most likely to produce."""
-    order = np.argsort(-_symbol_counts(grammar), kind="stable")[:n_labels]
+    """For the states of the most frequent labels: their share, and the words or rules each is most likely to produce.
+
+    For probabilistic models only.
+    """
+    operators = grammar.models[0].operators
+    visits = _visits(grammar.rules, operators)
     rows = []
-    for a in order:
+    for a in np.argsort(-_symbol_counts(grammar), kind="stable")[:n_labels]:
         describe = _words if a < grammar.productions.n_tags else _rules
         weights, names = describe(grammar, int(a))
-        total = weights.sum(axis=0)
-        for x in np.argsort(-total, kind="stable"):
+        own = visits[operators.state_start[a] : operators.state_start[a + 1]]
+        for x in np.argsort(-own, kind="stable"):
             best = np.argsort(-weights[:, x], kind="stable")[:n_rules]
-            share = float(total[x] / max(total.sum(), 1e-12))
             shown = "  ".join(names[b] for b in best if weights[b, x] > 0)
-            rows.append([grammar.productions.labels[a], int(x), share, shown])
+            rows.append([grammar.productions.labels[a], int(x), float(own[x] / own.sum()), shown])
     return rows
 
 
 def _symbol_counts(grammar: BinaryGrammar) -> np.ndarray:
-    """How often each symbol occurs: tags in the word table, phrases by expected numbers in a derivation."""
+    """How many nodes of the treebank each symbol labels: trees times the expected number in a tree."""
     table = grammar.coarse.lexicon.table
-    counts = np.zeros(grammar.productions.n_symbols)
-    np.add.at(counts, table.tags, table.counts)
-    counts[grammar.productions.n_tags :] = _expected_phrases(grammar)[grammar.productions.n_tags :] * _n_trees(grammar)
-    return counts
+    n_trees = float(table.counts[table.initial].sum())
+    return n_trees * _visits(grammar.rules, grammar.coarse.operators)
 
 
-def _n_trees(grammar: BinaryGrammar) -> float:
-    """Number of training trees: sentences begin with a type marked as initial."""
-    table = grammar.coarse.lexicon.table
-    return float(table.counts[table.initial].sum())
-
-
-def _expected_phrases(grammar: BinaryGrammar) -> np.ndarray:
-    """Expected number of bottom items of each symbol in a tree of the coarse grammar."""
-    operators, rules = grammar.coarse.operators, grammar.rules
-    n = rules.n_symbols
-    closing = np.diag(operators.kept)
-    np.add.at(closing, (rules.unary[:, 0], rules.unary[:, 1]), operators.unary)
-    below = np.zeros((n, n))
-    for child in (1, 2):
-        np.add.at(below, (rules.binary[:, 0], rules.binary[:, child]), operators.binary)
-    return np.linalg.solve(np.eye(n) - (below @ closing).T, operators.root @ closing)
+def _visits(rules: Rules, operators: Operators) -> np.ndarray:
+    """Expected number of nodes of each symbol and state in a tree, (n_all_states,)."""
+    start, n_states = operators.state_start, operators.n_states
+    size = int(start[-1])
+    closing = np.diag(operators.kept)  # top to bottom
+    for u, (a, b) in enumerate(rules.unary):
+        matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]
+        closing[start[a] : start[a + 1], start[b] : start[b + 1]] += matrix.reshape(n_states[a], n_states[b])
+    below = np.zeros((size, size))  # bottom to the tops of its two parts
+    for r, (a, b, c) in enumerate(rules.binary):
+        tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
+        tensor = tensor.reshape(n_states[a], n_states[b], n_states[c])
+        below[start[a] : start[a + 1], start[b] : start[b + 1]] += tensor.sum(axis=2)
+        below[start[a] : start[a + 1], start[c] : start[c + 1]] += tensor.sum(axis=1)
+    tops = np.linalg.solve(np.eye(size) - (closing @ below).T, operators.root)
+    # A kept node is a top and a bottom item at once.
+    return tops + tops @ closing - tops * operators.kept
 
 
 def _words(grammar: BinaryGrammar, tag: int) -> tuple[np.ndarray, list[str]]:
@@ -70,17 +74,16 @@ def _words(grammar: BinaryGrammar, tag: int) -> tuple[np.ndarray, list[str]]:
 
 
 def _rules(grammar: BinaryGrammar, symbol: int) -> tuple[np.ndarray, list[str]]:
-    operators, rules, labels = grammar.models[0].operators, grammar.rules, grammar.productions.labels
+    operators, rules, productions = grammar.models[0].operators, grammar.rules, grammar.productions
     m = int(operators.n_states[symbol])
     weights, names = [], []
     for r in np.flatnonzero(rules.binary[:, 0] == symbol):
         tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
         weights.append(tensor.reshape(m, -1).sum(axis=1))
-        names.append(" ".join(labels[child] for child in rules.binary[r, 1:]))
+        names.append(" ".join(productions.labels[child] for child in rules.binary[r, 1:]))
     for u in np.flatnonzero(rules.unary[:, 0] == symbol):
         matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]
         weights.append(matrix.reshape(m, -1).sum(axis=1))
-        names.append(
-            "-".join([*grammar.productions.chains[grammar.productions.unary[u, 2]], labels[rules.unary[u, 1]]])
-        )
+        chain = productions.chains[productions.unary[u, 2]]
+        names.append("-".join([*chain, productions.labels[rules.unary[u, 1]]]))
     return (np.array(weights), names) if weights else (np.zeros((1, m)), [""])

@@ -89,7 +89,7 @@ def _build_span(rules, weights, chart, i, j):  # type: ignore[no-untyped-def]
             continue
         factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - base, -2000))
         for p in range(n_active[left]):
-            b = active[left, p]
+            b = np.int64(active[left, p])
             value_b = top[left, b] * factor
             for pair in range(left_start[b], left_start[b + 1]):
                 value = value_b * top[right, pairs[pair, 0]]
@@ -133,7 +133,9 @@ def _append(table, used, a, b, c, d):  # type: ignore[no-untyped-def]
     """Write a row of four into ``table``, or into a copy twice as long when all rows are used; returns the table."""
     if used == len(table):
         bigger = np.empty((2 * used, 4), np.int32)
-        bigger[:used] = table
+        for row in range(used):
+            for column in range(4):
+                bigger[row, column] = table[row, column]
         table = bigger
     table[used, 0], table[used, 1], table[used, 2], table[used, 3] = a, b, c, d
     return table
@@ -179,7 +181,7 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
     for a in range(len(under)):
         under[a] = 0.0
     for q in range(chart.n_active[cell]):
-        a = chart.active[cell, q]
+        a = np.int64(chart.active[cell, q])
         above = outside[cell, a]
         if above <= 0.0 or above * top[a] < threshold * SLACK:
             outside[cell, a] = 0.0
@@ -198,7 +200,7 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
             value = weights.by_child[u] * outside[cell, rules.by_child[u, 0]]
             if value > 0.0 and value * bottom[b] >= threshold:
                 under[b] += value
-                links = _append(links, n_links, rules.by_child[u, 0], rules.by_child[u, 1], i, j)
+                links = _append(links, n_links, np.int64(rules.by_child[u, 0]), np.int64(rules.by_child[u, 1]), i, j)
                 n_links += 1
         if under[b] > 0.0:
             items = _append(items, n_items, b, 0, i, j)
@@ -220,7 +222,7 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
             continue
         factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - exponent[span_id(i, j)], -2000))
         for p in range(n_active[left]):
-            b = active[left, p]
+            b = np.int64(active[left, p])
             value_b = top[left, b] * factor
             for pair in range(left_start[b], left_start[b + 1]):
                 c = pairs[pair, 0]
@@ -234,7 +236,7 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
                         continue
                     outside[left, b] += above * top[right, c] * factor
                     outside[right, c] += above * value_b
-                    edges = _append(edges, n_edges, by_children[r, 1], i, k, j)
+                    edges = _append(edges, n_edges, np.int64(by_children[r, 1]), i, k, j)
                     n_edges += 1
     return edges, n_edges
 

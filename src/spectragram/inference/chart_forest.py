@@ -309,7 +309,7 @@ def _thin(forest, edge_posteriors, link_posteriors, item_posteriors, threshold):
             if item_posteriors[t] >= threshold:
                 if span_number[s] < 0:
                     span_number[s] = n_spans
-                    new_spans[n_spans] = spans[s]
+                    new_spans[n_spans, 0], new_spans[n_spans, 1] = spans[s, 0], spans[s, 1]
                     n_spans += 1
                 number[t] = n_items
                 new_items[n_items, 0], new_items[n_items, 1] = items[t, 0], items[t, 1]
@@ -329,14 +329,15 @@ def _thin(forest, edge_posteriors, link_posteriors, item_posteriors, threshold):
                 new_links[n_links, 0], new_links[n_links, 1], new_links[n_links, 2] = number[top], rule, number[bottom]
                 n_links += 1
         starts[0, n_spans], starts[1, n_spans], starts[2, n_spans] = n_items, n_edges, n_links
+    first = starts[:, : n_spans + 1]
     return (
-        new_spans[:n_spans].copy(),
-        starts[0, : n_spans + 1].copy(),
-        starts[1, : n_spans + 1].copy(),
-        starts[2, : n_spans + 1].copy(),
-        new_items[:n_items].copy(),
-        new_edges[:n_edges].copy(),
-        new_links[:n_links].copy(),
+        new_spans[:n_spans],
+        first[0],
+        first[1],
+        first[2],
+        new_items[:n_items],
+        new_edges[:n_edges],
+        new_links[:n_links],
     )
 
 
