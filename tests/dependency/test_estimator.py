@@ -100,11 +100,9 @@ def test_a_treebank_without_relations_is_fine() -> None:
 
 
 def test_an_ensemble_averages_its_members() -> None:
-    one = DependencyParser(2, max_iter=2, n_epochs=1).fit(TRAIN[:80])
     three = DependencyParser(2, max_iter=2, n_epochs=1, n_models=3).fit(TRAIN[:80])
     columns = three._encode(TEST[:1]).columns(0)
     charts = [member.chart(columns, three._fallback)[0] for member in three._members]
-    np.testing.assert_array_equal(charts[0].arcs, one._members[0].chart(columns, one._fallback)[0].arcs)
     assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
     mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
     np.testing.assert_allclose(three.marginals(TEST[:1])[0], mean, atol=1e-9)

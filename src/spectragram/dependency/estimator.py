@@ -29,7 +29,7 @@ __all__ = ["DependencyParser"]
 PRESETS: dict[str, dict[str, int]] = {
     "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
     "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
-    "best": {"n_states": 12, "max_iter": 20, "n_epochs": 3, "n_models": 4},
+    "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 6},
 }
 FLOOR = 1e-30
 """Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
@@ -62,7 +62,7 @@ class DependencyParser(Estimator):
     n_epochs : int, optional
         Passes over the trees to fit the factors.
     n_models : int, optional
-        Members of an ensemble, trained with other seeds; their marginals are averaged.
+        Members of an ensemble, with other seeds and factors fitted on bootstrap samples; marginals are averaged.
     basis : float or "sigma-lambda"
         ``spectral``: substrings in the basis for each symbol of an automaton's alphabet, or the paper's Sigma'.
     min_mass : float
@@ -138,18 +138,17 @@ class DependencyParser(Estimator):
         counts = self._alphabet.tags.counts.astype(np.float64)
         self.sequences_ = modifier_sequences(encoded, heads, len(counts))
         training = Training(self.sequences_, counts, self._alphabet.coarse_of)
-        bits = _table_bits(len(heads))
         # Seeds of members do not depend on how many there are.
         seeds = np.random.default_rng(self.random_state).spawn(settings["n_models"] + 1)
         self._fallback = self._learn_automata("det+f", training, settings, seeds[0])
         self._members = []
         for rng in seeds[1:]:
             grammar = self._learn_automata(self.learner, training, settings, rng)
-            factors = self._learn_factors(grammar, encoded, heads, settings["n_epochs"], bits, rng)
+            factors = self._learn_factors(grammar, encoded, heads, settings, rng)
             self._members.append(Member(grammar, factors))
         self._labels = learn_labels(
             sentences, encoded, heads, Templates.for_labels(words=self.words), n_coarse=len(self._alphabet.coarse),
-            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=bits, rng=seeds[0],
+            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=_table_bits(len(heads)), rng=seeds[0],
         )  # fmt: skip
         self.labels_ = self._labels.names
         self.n_fallbacks_ = self.n_negative_ = 0
@@ -189,14 +188,21 @@ class DependencyParser(Estimator):
             )  # fmt: skip
 
     def _learn_factors(
-        self, grammar: Grammar, encoded: Encoded, heads: np.ndarray, n_epochs: int, bits: int, rng: np.random.Generator
+        self,
+        grammar: Grammar,
+        encoded: Encoded,
+        heads: np.ndarray,
+        settings: dict[str, int],
+        rng: np.random.Generator,
     ) -> Factors | None:
         if not self.factors:
             return None
+        n_epochs, resample = settings["n_epochs"], settings["n_models"] > 1
+        bits = _table_bits(len(heads))
         with progress("factors", n_epochs, enabled=self.verbose) as advance:
             return learn_factors(
                 Factors.empty(words=self.words, bits=bits), grammar, encoded, heads, n_epochs=n_epochs, rng=rng,
-                n_jobs=self.n_jobs, report=advance,
+                resample=resample, n_jobs=self.n_jobs, report=advance,
             )  # fmt: skip
 
     @property

@@ -54,12 +54,6 @@ STOP_WORD_TEMPLATES = """
     w0 | *            w0 | t+1        w0 | t+1 *        t0 | w+1 *        | w0 t+1        w0 | w+1       w0 t-1 | *
 """
 STOP_BETWEEN = "t0 | t+1"
-LABEL_TEMPLATES = """
-    t0 | t0           t0 | t0 *       c0 | c0 *         t0 t+1 | t0       t0 t-1 | t0     t0 | t0 t-1    t0 | t0 t+1
-"""
-LABEL_WORD_TEMPLATES = """
-    w0 | t0           t0 | w0         w0 | w0           | w0 t0           | w0 t+1        c0 | w0 *
-"""
 
 COLUMNS = "tcw"
 GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
@@ -98,8 +92,8 @@ class Templates:
 
     @classmethod
     def for_labels(cls, *, words: bool) -> Templates:
-        """Those of the arcs of a finished tree, for their labels."""
-        return cls.parse(LABEL_TEMPLATES + (LABEL_WORD_TEMPLATES if words else ""), "t0 | t0 t-1 t+1", 1)
+        """Those of the arcs of a finished tree, for their labels; with one more in place of the words between."""
+        return cls.parse(ARC_TEMPLATES + (ARC_WORD_TEMPLATES if words else ""), "t0 | t0 t-1 t+1", 1)
 
     def pairs(self, columns: np.ndarray) -> Pairs:
         """What the templates see in a sentence with columns (3, n)."""
@@ -138,10 +132,16 @@ def learn_factors(
     *,
     n_epochs: int,
     rng: np.random.Generator,
+    resample: bool = False,
     n_jobs: int = 1,
     report: Callable[..., None] = lambda **facts: None,
 ) -> Factors:
-    """Fit the weights of arc and STOP factors on trees (heads (n_tokens,), as in CoNLL-U)."""
+    """Fit the weights of arc and STOP factors on trees (heads (n_tokens,), as in CoNLL-U).
+
+    With ``resample`` on a bootstrap sample of the trees, so that the members of an ensemble differ.
+    """
+    n = len(encoded)
+    sample = rng.integers(n, size=n) if resample else np.arange(n)
     arcs, stops = start_weights(factors.arc_weights), start_weights(factors.stop_weights)
     now = 0
 
@@ -163,7 +163,7 @@ def learn_factors(
 
     jobs = resolve_jobs(n_jobs)
     for _ in range(n_epochs):
-        order = rng.permutation(len(encoded))
+        order = sample[rng.permutation(n)]
         for batch in np.array_split(order, max(1, round(len(order) / BATCH))):
             now += 1
             # All gradients of a batch are taken at the same weights, so threads do not show in the result.
