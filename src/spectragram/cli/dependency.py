@@ -143,7 +143,7 @@ def inspect(
     print_scores(parser.summary_, as_json=False)
     print()
     if head is None:
-        print_table(["head", "direction", "none", "most probable first modifiers"], frequent_modifiers(parser))
+        print_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser))
     else:
         found = head_dfa(parser, head, direction, dfa_states)
         print_table(["state", "stop", "on", "goes to", "times"], found.rows())

@@ -29,7 +29,7 @@ __all__ = ["DependencyParser"]
 PRESETS: dict[str, dict[str, int]] = {
     "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
     "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
-    "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 6},
+    "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 4},
 }
 FLOOR = 1e-30
 """Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""

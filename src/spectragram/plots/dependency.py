@@ -104,7 +104,10 @@ def save_dependency_page(
     automaton = draw_automaton(graph_of_dfa(found.dfa, found.names), f"{direction} modifiers of {chosen}")
     sections = [
         ("Training", html_table(["", ""], [[key.replace("_", " "), value] for key, value in parser.summary_.items()])),
-        ("Modifiers", html_table(["head", "direction", "none", "likely first modifiers"], frequent_modifiers(parser))),
+        (
+            "Modifiers",
+            html_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser)),
+        ),
         (f"The {direction} automaton of {chosen}, made deterministic", str(automaton)),
     ]
     for sentence, parsed, marginals in zip(
