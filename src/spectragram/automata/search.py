@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
@@ -25,6 +27,7 @@ from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.starts import cluster_start, soften
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
+from spectragram.engine import map_threads
 from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
 
 __all__ = ["Effort", "hold_out", "search", "take"]
@@ -58,9 +61,9 @@ class Effort:
 
     kinds: tuple[str, ...] = ("merge", "pivot", "hmm")
     sizes: tuple[int, ...] = (5, 12, 24, 40, 64)
-    bases: tuple[int, ...] = (2000,)
+    bases: tuple[int, ...] = (500, 2000)
     rounds: tuple[int, ...] = (12, 24)
-    finalists: int = 3
+    finalists: int = 4
     explored_tokens: int = 150_000
     budget: float = 4e11
     orders: tuple[int, ...] = (2, 4)
@@ -126,9 +129,11 @@ def search(
     training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
     explored = _sample(training, effort.explored_tokens, rng)
-    candidates = _rounds(explored, judges, effort, rng, prior, n_jobs, report)
+    explored_trees = trees_of(explored)
+    candidates = _starts(training, explored, explored_trees, effort, rng)
+    candidates = _rounds(candidates, explored_trees, judges, effort, prior, n_jobs, report)
     trees = trees_of(training)
-    finalists = []
+    finalists: list[Candidate] = []
     for candidate in candidates:
         iterations = _affordable(trees, candidate.wfa.n_states, effort.budget / len(candidates), max_iter)
         fitted = run_em(
@@ -149,23 +154,25 @@ def search(
 
 
 def _rounds(
-    corpus: Corpus,
+    candidates: list[Candidate],
+    trees: Sequence[PrefixTree],
     judges: PrefixTree,
     effort: Effort,
-    rng: np.random.Generator,
     prior: float,
     n_jobs: int,
     report: Callable[..., None],
 ) -> list[Candidate]:
-    trees = trees_of(corpus)
-    candidates = _starts(corpus, trees, effort, rng)
+    def improve(candidate: Candidate, iterations: int) -> Candidate:
+        fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, tied=candidate.tied)
+        score = float(log_probs([judges], fitted.wfa)[0].mean())
+        report(candidate=candidate.name, score=f"{score:.4f}")
+        return replace(candidate, wfa=fitted.wfa, score=score)
+
     for round_, iterations in enumerate(effort.rounds, start=1):
-        improved = []
-        for candidate in candidates:
-            fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, tied=candidate.tied, n_jobs=n_jobs)
-            score = float(log_probs([judges], fitted.wfa)[0].mean())
-            improved.append(replace(candidate, wfa=fitted.wfa, score=score))
-            report(candidate=candidate.name, score=f"{score:.4f}")
+        # The largest first, so that no thread is left with a long one in the end.
+        candidates = sorted(candidates, key=lambda candidate: -candidate.wfa.n_states)
+        with threadpool_limits(1, user_api="blas"):
+            improved = map_threads(partial(improve, iterations=iterations), candidates, n_jobs)
         last = round_ == len(effort.rounds)
         candidates = _survivors(improved, effort.finalists if last else (len(improved) + 1) // 2)
     return candidates
@@ -179,11 +186,14 @@ def _survivors(candidates: list[Candidate], n: int) -> list[Candidate]:
     return [c for i, c in enumerate(ordered) if i < n or (best_of_kind[c.kind] is c and c.score > good_enough)]
 
 
-def _starts(corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator) -> list[Candidate]:
+def _starts(
+    training: Corpus, corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator
+) -> list[Candidate]:
+    """Merging is quick and needs all strings; the others start from the explored sample."""
     n_symbols = len(corpus.vocabulary)
     starts = []
     if "merge" in effort.kinds:
-        whole = grow_prefix_tree(corpus.tokens, corpus.offsets)
+        whole = grow_prefix_tree(training.tokens, training.offsets)
         merged = merge_states(whole, n_symbols, max_states=2 * max(effort.sizes))
         starts.append(Candidate("merge", "merge", merged.to_wfa()))
     if "random" in effort.kinds:

@@ -65,7 +65,7 @@ def grow_prefix_tree(tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarra
 
 
 def grow_prefix_trees(
-    tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None, *, tokens_per_tree: int = 60_000
+    tokens: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None, *, tokens_per_tree: int = 40_000
 ) -> list[PrefixTree]:
     """The same strings as several trees of about ``tokens_per_tree`` tokens, for threads and flat memory.
 

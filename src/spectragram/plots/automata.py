@@ -16,7 +16,7 @@ from spectragram.plots.svg import INK, MUTED, Drawing, mix, text_width
 
 __all__ = ["Graph", "automaton_dot", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
 
-RADIUS = 21.0
+RADIUS = 23.0
 MARGIN = 96.0
 LABEL_SIZE, LINE = 10.5, 12.0
 
@@ -178,7 +178,7 @@ def _loop(
     dx, dy = x - centre[0], y - centre[1]
     length = math.hypot(dx, dy)
     # A start has its own arrow on the left.
-    ux, uy = (dx / length, dy / length) if length > 1 and not is_start else (0.0, -1.0)
+    ux, uy = (dx / length, dy / length) if length > 1 and not is_start else (-0.6, -0.8)
     px, py = -uy, ux
 
     def spot(outwards: float, sideways: float) -> tuple[float, float]:
