@@ -23,7 +23,7 @@ def anchored_model() -> RefinementHMM:
             [[[0.6, 0.0], [0.2, 0.0]], [[0.0, 0.1], [0.0, 0.7]]],
         ]
     )
-    return RefinementHMM(np.full((2, 2), 0.25), transition, emission, np.full((2, 2), 0.2))
+    return RefinementHMM(np.array([[0.4, 0.1], [0.4, 0.1]]), transition, emission, np.full((2, 2), 0.2))
 
 
 def test_pivot_recovers_a_model_with_anchors(rng: np.random.Generator) -> None:

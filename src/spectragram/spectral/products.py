@@ -97,7 +97,7 @@ def row_products(views: Sequence[np.ndarray], n: int) -> np.ndarray:
     """Outer product of the views' rows, flattened: (n, m1), (n, m2) -> (n, m1 m2); (n, 1) of ones for no view."""
     product = np.ones((n, 1))
     for view in views:
-        product = (product[:, :, np.newaxis] * view[:, np.newaxis, :]).reshape(n, -1)
+        product = (product[:, :, np.newaxis] * view[:, np.newaxis, :]).reshape(n, product.shape[1] * view.shape[1])
     return product
 
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.inference.labelled_chain import ChainOperators
+from spectragram.spectral.products import ProductMoments, row_products
+from spectragram.spectral.smoothing import smooth_moments
 from spectragram.tagging.em import INITIAL_SMOOTHING, LABEL_SMOOTHING
 from spectragram.tagging.projection import Projection
 
 __all__ = ["Samples", "estimate_operators", "inverted", "with_constant"]
-
-STOP_SMOOTHING = 30.0
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,11 @@ def estimate_operators(samples: Samples, smoothing: float) -> ChainOperators:
     by_pair = _tokens_by_pair(samples, n_labels)
     for a in range(n_labels):
         own = slice(pair_starts[a], pair_starts[a + 1])
+        past, present = samples.past[:, : d[a]], samples.present[:, : e[a]]
         for b in range(n_labels):
-            moment = _third_moment(samples, by_pair[a][b], (d[b], d[a], e[a]), smoothing)
+            moment = _moment(samples, by_pair[a][b], [samples.next_future[:, : d[b]], past, present], smoothing)
             transition[own, starts[b] : starts[b + 1]] = chances[a, b] * moment.reshape(d[b], -1).T
-        final[own] = chances[a, n_labels] * _stop_moment(samples, by_pair[a][n_labels], (d[a], e[a]), smoothing).ravel()
+        final[own] = chances[a, n_labels] * _moment(samples, by_pair[a][n_labels], [past, present], smoothing).ravel()
     initial = _initial_moment(samples, n_labels)[np.arange(samples.future.shape[1]) < d[:, None]]
     pair_state = np.concatenate([np.repeat(np.arange(starts[a], starts[a + 1]), e[a]) for a in range(n_labels)])
     pair_observed = np.concatenate(
@@ -122,38 +123,11 @@ def _tokens_by_pair(samples: Samples, n_labels: int) -> list[list[np.ndarray]]:
     return [parts[a * width : (a + 1) * width] for a in range(n_labels)]
 
 
-def _third_moment(samples: Samples, tokens: np.ndarray, shape: tuple[int, int, int], smoothing: float) -> np.ndarray:
-    """E[F_2 x P x R] over the tokens, smoothed: (d_b, d_a, e_a)."""
-    constant = np.zeros(shape)
-    constant[0, 0, 0] = 1.0
-    if not len(tokens):
-        return constant
-    f, p, r = (
-        samples.next_future[tokens, : shape[0]],
-        samples.past[tokens, : shape[1]],
-        samples.present[tokens, : shape[2]],
-    )
-    w = samples.weights[tokens]
-    c = w.sum()
-    weighed = f * (w / c)[:, None]
-    third = (weighed.T @ (p[:, :, None] * r[:, None, :]).reshape(len(tokens), -1)).reshape(shape)
-    # Each factor holds a constant 1, so the lower-order moments are slices of the third-order one.
-    fm, pm, rm = third[:, 0, 0], third[0, :, 0], third[0, 0, :]
-    fp, fr, pr = third[:, :, 0], third[:, 0, :], third[0]
-    second = (fp[:, :, None] * rm + fr[:, None, :] * pm[None, :, None] + fm[:, None, None] * pr[None]) / 3
-    first = fm[:, None, None] * pm[None, :, None] * rm
-    keep = np.sqrt(c) / (smoothing + np.sqrt(c))
-    return keep * third + (1 - keep) * (keep * second + (1 - keep) * (keep * first + (1 - keep) * constant))
-
-
-def _stop_moment(samples: Samples, tokens: np.ndarray, shape: tuple[int, int], smoothing: float) -> np.ndarray:
-    """E[P x R] over the tokens that end a sequence, smoothed: (d_a, e_a)."""
-    constant = np.zeros(shape)
-    constant[0, 0] = 1.0
-    if not len(tokens):
-        return constant
-    w = samples.weights[tokens]
-    c = w.sum()
-    second = (samples.past[tokens, : shape[0]] * (w / c)[:, None]).T @ samples.present[tokens, : shape[1]]
-    keep = c / (c + STOP_SMOOTHING) if smoothing else 1.0
-    return keep * second + (1 - keep) * constant
+def _moment(samples: Samples, tokens: np.ndarray, views: list[np.ndarray], smoothing: float) -> np.ndarray:
+    """E[view_1 x view_2 x ...] over the tokens, smoothed; the views, of all samples, begin with their constant."""
+    first, *others = (view[tokens] for view in views)
+    sums = (first * samples.weights[tokens, None]).T @ row_products(others, len(tokens))
+    moments = ProductMoments(sums.reshape(1, *(view.shape[1] for view in views)))
+    # The chain ends in the constants alone: projections are centred, so the labels' own means are zero.
+    ends = [np.zeros((1, view.shape[1] - 1)) for view in views]
+    return smooth_moments(moments, ends, strength=smoothing, trusted=np.inf, with_constant=True)[0]
