@@ -40,7 +40,7 @@ Status = int
 class Thresholds(NamedTuple):
     """Least posteriors to keep, after the coarse and after the middle pass."""
 
-    coarse: float = 1e-5
+    coarse: float = 3e-5
     middle: float = 1e-4
 
 

@@ -178,8 +178,8 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
     """Likely top items of a span, the links below them and the bottom items; fills ``under``, the bottoms' outsides."""
     cell = span_id(i, j)
     bottom, top = chart.bottom[cell], chart.top[cell]
-    for a in range(len(under)):
-        under[a] = 0.0
+    for b in range(len(under)):
+        under[b] = 0.0
     for q in range(chart.n_active[cell]):
         a = np.int64(chart.active[cell, q])
         above = outside[cell, a]
@@ -224,6 +224,8 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
         for p in range(n_active[left]):
             b = np.int64(active[left, p])
             value_b = top[left, b] * factor
+            if 2.0 * value_b * largest < threshold:
+                continue  # scaled top values never reach 2
             for pair in range(left_start[b], left_start[b + 1]):
                 c = pairs[pair, 0]
                 value = value_b * top[right, c]
