@@ -78,7 +78,7 @@ def _hmmlearn_iteration(corpus: Corpus) -> float | None:
         return None
     lengths = np.diff(corpus.offsets)
     lengths = lengths[lengths > 0]
-    model = CategoricalHMM(N_STATES, n_iter=1, n_features=N_SYMBOLS, random_state=0)
+    model = CategoricalHMM(N_STATES, n_iter=1, n_features=N_SYMBOLS, random_state=0, implementation="scaling")
     return seconds(lambda: model.fit(corpus.tokens[:, None], lengths), repeats=1)
 
 

@@ -12,12 +12,14 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 
+from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.hankel import ExactBlock
+from spectragram.automata.model import Weighted
 from spectragram.automata.spectral import automaton_from_block
-from spectragram.automata.wfa import WFA
+from spectragram.automata.wfa import WFA, Statistic
 from spectragram.errors import InputError, RankError
 
-__all__ = ["Oracle", "learn_function"]
+__all__ = ["Oracle", "learn_function", "predictor_of"]
 
 String = tuple[int, ...]
 
@@ -99,3 +101,16 @@ def _independent(H: np.ndarray, rank: int) -> list[int]:
     """Rows of H that span all of them, the empty string (row 0) always among them, in order."""
     _, _, order = scipy.linalg.qr(H.T, mode="economic", pivoting=True)
     return sorted({0, *order[:rank].tolist()})
+
+
+def predictor_of(wfa: WFA, statistic: Statistic) -> Weighted:
+    """The automaton of the string function and its total weights; NaN totals where sums diverge."""
+    string = wfa.change_statistic(statistic, "string")
+    try:
+        total = string.change_statistic("string", "prefix").final
+    except RankError:
+        total = np.full(wfa.n_states, np.nan)
+    contexts = ContextTree.of([()], wfa.n_symbols, PAST)
+    weight = float(string.initial @ total)
+    start = string.initial / weight if np.isfinite(weight) and weight > 0 else string.initial
+    return Weighted(string, total, contexts, np.repeat(start[None], len(contexts.parent), axis=0))

@@ -9,15 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from spectragram.automata.blackbox import Oracle, learn_function
-from spectragram.automata.contexts import PAST, ContextTree
+from spectragram.automata.blackbox import Oracle, learn_function, predictor_of
 from spectragram.automata.dfa import DFA, approximate_dfa
 from spectragram.automata.hankel import STATISTICS, Basis
 from spectragram.automata.learners import LEARNERS, Settings, learn
 from spectragram.automata.model import Mixture, Weighted
 from spectragram.automata.ngram import Ngrams
-from spectragram.automata.search import EFFORTS, take
+from spectragram.automata.sampling import draw_strings
+from spectragram.automata.search import EFFORTS
 from spectragram.automata.state import mixture_from_state, mixture_to_state
+from spectragram.automata.strings import count_unknown, require_strings, take, unseen_rate
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import Vocabulary
@@ -122,7 +123,7 @@ class Automaton(Estimator):
         started = time.perf_counter()
         settings = self._settings()
         corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(X)
-        _require_strings(corpus)
+        require_strings(corpus)
         self.vocabulary_ = corpus.vocabulary
         if isinstance(self.basis, dict):
             settings = replace(settings, basis=self._given_basis(self.basis))
@@ -130,7 +131,7 @@ class Automaton(Estimator):
         with progress("learning", enabled=self.verbose) as advance:
             learned = learn(corpus, settings, judges, report=advance)
         self.model_, self.spectrum_, self.n_repaired_ = learned.mixture, learned.spectrum, 0
-        self.unknown_rate_ = _unseen_rate(corpus)
+        self.unknown_rate_ = unseen_rate(corpus)
         self.summary_ = {
             "learner": self.learner,
             "states": sum(int(fact["states"]) for fact in learned.facts),
@@ -180,7 +181,7 @@ class Automaton(Estimator):
         learned = learn_function(
             oracle, len(words), n_states=settings.n_states, tolerance=tolerance, min_length=min_length
         )
-        self.model_ = Mixture((_function_part(learned, statistic),), np.ones(1))
+        self.model_ = Mixture((predictor_of(learned, statistic),), np.ones(1))
         self.spectrum_, self.n_repaired_, self.unknown_rate_ = np.zeros(0), 0, 0.0
         self.summary_ = {
             "learner": "function",
@@ -243,26 +244,13 @@ class Automaton(Estimator):
         """Draw strings; symbols are drawn one after the other from :meth:`predict_next`'s distributions."""
         self._require_fitted()
         rng = np.random.default_rng(self.random_state if random_state is None else random_state)
-        strings: list[list[int]] = [[] for _ in range(n)]
-        active = list(range(n))
-        # Strings that are equal so far share a distribution; what they continue with is drawn for each.
-        while active:
-            offsets = np.concatenate([[0], np.cumsum([len(strings[i]) for i in active])])
-            tokens = np.array([s for i in active for s in strings[i]], np.int32)
-            tree = grow_prefix_tree(tokens, offsets)
-            chances = self._predicted(tree)[0][tree.end_of].cumsum(axis=1)
-            drawn = (rng.random(len(active))[:, None] * chances[:, -1:] >= chances).sum(axis=1)
-            drawn = np.minimum(drawn, len(self.vocabulary_))
-            going = [(i, s) for i, s in zip(active, drawn.tolist(), strict=True) if s < len(self.vocabulary_)]
-            for i, symbol in going:
-                strings[i].append(symbol)
-            active = [i for i, _ in going if len(strings[i]) < max_length]
-        return [self.vocabulary_.decode(string) for string in strings]
+        drawn = draw_strings(lambda tree: self._predicted(tree)[0], n, rng, max_length)
+        return [self.vocabulary_.decode(string) for string in drawn]
 
     def evaluate(self, X: Strings) -> dict[str, Any]:
         """``wer``, ``perplexity_symbol``, ``perplexity_string``, ``strings``, and what had to be repaired."""
         corpus = self._encoded(X)
-        _require_strings(corpus)
+        require_strings(corpus)
         wrong = events = 0.0
         log_probs = []
         self.n_repaired_ = 0
@@ -307,7 +295,7 @@ class Automaton(Estimator):
         See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper.
         """
         corpus = self._known_only(self._encoded(X))
-        _require_strings(corpus)
+        require_strings(corpus)
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
         automata = [part for part in self.model_.parts if isinstance(part, Weighted)]
         states = np.hstack([part.states(tree)[0] for part in automata]) if automata else self._predicted(tree)[0]
@@ -362,7 +350,7 @@ class Automaton(Estimator):
 
     def _known_only(self, corpus: Corpus) -> Corpus:
         """The strings that hold known symbols only."""
-        return take(corpus, np.flatnonzero(_count_unknown(corpus) == 0))
+        return take(corpus, np.flatnonzero(count_unknown(corpus) == 0))
 
     def _require_known(self, corpus: Corpus) -> None:
         if (corpus.tokens < 0).any():
@@ -397,7 +385,7 @@ class Automaton(Estimator):
 
     def _unknown_cost(self, corpus: Corpus) -> np.ndarray:
         """Log-probability of the symbols outside the alphabet in each string, (n_strings,)."""
-        unknown = _count_unknown(corpus)
+        unknown = count_unknown(corpus)
         each = np.log(self.unknown_rate_) if self.unknown_rate_ > 0 else -np.inf
         return np.where(unknown > 0, np.maximum(unknown, 1) * each, 0.0)
 
@@ -416,40 +404,6 @@ class Automaton(Estimator):
         self.n_repaired_ = 0
 
 
-def _count_unknown(corpus: Corpus) -> np.ndarray:
-    """Symbols outside the alphabet in each string, (n_strings,)."""
-    before = np.concatenate([[0], np.cumsum(corpus.tokens < 0)])
-    return before[corpus.offsets[1:]] - before[corpus.offsets[:-1]]
-
-
 def _ended(tree: PrefixTree, distributions: np.ndarray, prefix: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return prefix[tree.end_of] + np.log(distributions[tree.end_of, -1])
-
-
-def _function_part(wfa: WFA, statistic: Statistic) -> Weighted:
-    """The automaton of the string function and its total weights; NaN totals where sums diverge."""
-    string = wfa.change_statistic(statistic, "string")
-    try:
-        total = string.change_statistic("string", "prefix").final
-    except RankError:
-        total = np.full(wfa.n_states, np.nan)
-    contexts = ContextTree.of([()], wfa.n_symbols, PAST)
-    weight = float(string.initial @ total)
-    start = string.initial / weight if np.isfinite(weight) and weight > 0 else string.initial
-    return Weighted(string, total, contexts, np.repeat(start[None], len(contexts.parent), axis=0))
-
-
-def _unseen_rate(corpus: Corpus) -> float:
-    """Good-Turing estimate of how often a symbol turns up that was never seen: symbols seen once per symbol."""
-    counts = np.bincount(corpus.tokens, minlength=1)
-    return float(max((counts == 1).sum(), 0.5) / (corpus.n_tokens + 1))
-
-
-def _require_strings(corpus: Corpus) -> None:
-    if not len(corpus):
-        raise InputError("an empty corpus", remedy="give at least one string")
-    if not corpus.n_tokens:
-        raise InputError(f"{len(corpus)} strings without a single symbol", remedy="give strings of symbols")
-    if (corpus.tokens < 0).all():
-        raise InputError("no symbol of these strings is in the alphabet", remedy="check how they are separated")

@@ -24,9 +24,10 @@ from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.pivot import learn_pivot
-from spectragram.automata.search import EFFORTS, FEW_STRINGS, hold_out, search
+from spectragram.automata.search import EFFORTS, FEW_STRINGS, search
 from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.starts import soften
+from spectragram.automata.strings import hold_out
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.inference.prefix_tree import grow_prefix_tree

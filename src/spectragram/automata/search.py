@@ -25,15 +25,14 @@ from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.starts import cluster_start, soften
+from spectragram.automata.strings import hold_out, sample_strings
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
-from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
+from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 
-__all__ = ["Effort", "hold_out", "search", "take"]
+__all__ = ["EFFORTS", "Effort", "search"]
 
-HELD_OUT_SHARE = 0.1
-MAX_HELD_OUT = 5000
 FEW_STRINGS = 20
 """Below this nothing can be held out."""
 FAR_BEHIND = 0.03
@@ -65,7 +64,7 @@ class Effort:
     rounds: tuple[int, ...] = (12, 24)
     finalists: int = 4
     explored_tokens: int = 150_000
-    budget: float = 4e11
+    budget: float = 3e11
     orders: tuple[int, ...] = (2, 4)
 
 
@@ -128,7 +127,7 @@ def search(
     rng = np.random.default_rng(seed)
     training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
-    explored = _sample(training, effort.explored_tokens, rng)
+    explored = sample_strings(training, effort.explored_tokens, rng)
     explored_trees = trees_of(explored)
     candidates = _starts(training, explored, explored_trees, effort, rng)
     candidates = _rounds(candidates, explored_trees, judges, effort, prior, n_jobs, report)
@@ -280,28 +279,6 @@ def _tiny_model(corpus: Corpus, prior: float) -> tuple[Mixture, list[dict[str, o
         for name, part in zip(("merge", "2-gram"), parts, strict=True)
     ]
     return Mixture(parts, np.array([0.5, 0.5])), facts
-
-
-def hold_out(corpus: Corpus, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
-    """Split at random: strings to learn from, and a tenth (at most 5000) to judge by."""
-    order = rng.permutation(len(corpus))
-    n = min(MAX_HELD_OUT, max(1, round(HELD_OUT_SHARE * len(corpus))))
-    return take(corpus, order[n:]), take(corpus, order[:n])
-
-
-def take(corpus: Corpus, chosen: np.ndarray) -> Corpus:
-    """The chosen strings as a corpus of their own."""
-    tokens, offsets = gather_strings(corpus.tokens, corpus.offsets, chosen)
-    return Corpus(tokens.astype(np.int32), offsets, corpus.vocabulary)
-
-
-def _sample(corpus: Corpus, n_tokens: int, rng: np.random.Generator) -> Corpus:
-    """Strings at random, of about ``n_tokens`` tokens together."""
-    if corpus.n_tokens <= n_tokens:
-        return corpus
-    order = rng.permutation(len(corpus))
-    n = int(np.searchsorted(np.cumsum(np.diff(corpus.offsets)[order]), n_tokens)) + 1
-    return take(corpus, order[:n])
 
 
 def _affordable(trees: Sequence[PrefixTree], n_states: int, budget: float, max_iter: int) -> int:
