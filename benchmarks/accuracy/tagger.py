@@ -43,7 +43,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     for name in islice(CORPORA, 2) if quick else CORPORA:
         train, dev = (read_labelled(data / part, CORPORA[name][2]) for part in CORPORA[name][:2])
         rows += _text_rows(name, train, dev, quick)
-    return rows + _speech_rows(data / "timit-sample", quick)
+    return [*rows, *_speech_rows(data / "timit-sample", quick)]
 
 
 def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -124,7 +124,7 @@ def test_best_legal_path_equals_enumeration(rng: np.random.Generator) -> None:
             legal = [
                 p
                 for p in product(range(n_labels), repeat=stop - start)
-                if may_start[p[0]] and all(may_follow[a, b] for a, b in zip(p, p[1:], strict=False))
+                if may_start[p[0]] and all(may_follow[a, b] for a, b in pairwise(p))
             ]
             best = max(legal, key=lambda p: sum(scores[start + i, a] for i, a in enumerate(p)))
             assert tuple(path[start:stop]) == best

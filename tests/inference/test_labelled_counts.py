@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def test_expected_counts_equal_enumeration(rng: np.random.Generator) -> None:
         for path in paths:
             states = [STARTS[a] + h for a, h in zip(labels[start:stop], path, strict=True)]
             weight = initial[states[0]] * final[states[-1]]
-            weight *= np.prod([transition[a, b] for a, b in zip(states, states[1:], strict=False)])
+            weight *= np.prod([transition[a, b] for a, b in pairwise(states)])
             weights.append(weight * np.prod([emissions[start + i, h] for i, h in enumerate(path)]))
         total = sum(weights)
         exact_log += np.log(total)

@@ -114,7 +114,6 @@ def evaluate(
     jobs: Jobs = -1,
 ) -> None:
     """Accuracy, accuracy on unknown words, span F1 where labels mark spans, and a line for every label."""
-    from spectragram.metrics import label_table, span_table
     from spectragram.tagging import Tagger
     from spectragram.tagging.files import read_labelled
 
@@ -122,16 +121,11 @@ def evaluate(
     layout = _stored_layout(tagger.summary_)
     found = read_labelled(gold, layout if not drop else _layout(layout.format, "0", layout.label, drop))
     scores = tagger.evaluate(found.X, found.y)
-    predicted = tagger.predict(found.X)
-    is_spans = "span_f1" in scores
-    table = span_table(found.y, predicted) if is_spans else label_table(found.y, predicted)
-    if json:
-        print_scores(scores | {"labels": table}, as_json=True)
-        return
-    print_scores(scores, as_json=False)
-    print()
-    header = ["span" if is_spans else "label", "precision", "recall", "f1", "support"]
-    print_table(header, [[name, *row.values()] for name, row in table.items()])
+    print_scores(scores, as_json=json)
+    if not json:
+        print()
+        header = ["span" if "span_f1" in scores else "label", "precision", "recall", "f1", "support"]
+        print_table(header, [[name, *row.values()] for name, row in scores["labels"].items()])
 
 
 def inspect(

@@ -14,7 +14,7 @@ from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State
 from spectragram.inference.labelled_chain import best_legal_path
-from spectragram.metrics import tagging_scores
+from spectragram.metrics import label_table, span_table, tagging_scores
 from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
@@ -185,7 +185,10 @@ class Tagger(Estimator):
         return self.evaluate(X, y)["accuracy"] / 100
 
     def evaluate(self, X: Sequences, y: Labels) -> dict[str, Any]:
-        """Scores in percent; see :func:`spectragram.metrics.tagging_scores`."""
+        """Scores in percent (:func:`spectragram.metrics.tagging_scores`), and under ``labels`` a row for every label.
+
+        Where labels mark spans these are rows for types of spans.
+        """
         started = time.perf_counter()
         predicted = self.predict(X)
         seconds = max(time.perf_counter() - started, 1e-9)
@@ -193,8 +196,11 @@ class Tagger(Estimator):
         if self._codebook is None:
             words = [[t if isinstance(t, str) else t[0] for t in sequence] for sequence in X]
             known = self.known_words_
-        scores: dict[str, Any] = dict(tagging_scores(list(y), predicted, words=words, known=known))
-        return scores | {"tokens_per_second": round(scores["tokens"] / seconds)}
+        gold = list(y)
+        scores: dict[str, Any] = dict(tagging_scores(gold, predicted, words=words, known=known))
+        table = span_table if "span_f1" in scores else label_table
+        speed = round(scores["tokens"] / seconds)
+        return scores | {"tokens_per_second": speed, "labels": table(gold, predicted)}
 
     @property
     def known_words_(self) -> frozenset[str]:
