@@ -80,7 +80,7 @@ class Automaton(Estimator):
     --------
     >>> model = Automaton(learner="bigram").fit([["a", "b"], ["a", "b", "b"]] * 20)
     >>> model.predict_next([["a"]]).round(2).tolist()
-    [[0.0, 0.97, 0.03]]
+    [[0.01, 0.99, 0.01]]
     """
 
     kind = "automaton"

@@ -35,7 +35,7 @@ class CoarseChart(NamedTuple):
     bottom: np.ndarray  #: float64 (n_cells, n_symbols), to be multiplied by two to the power of exponent
     top: np.ndarray  #: likewise
     exponent: np.ndarray  #: int64 (n_cells,)
-    active: np.ndarray  #: int16 (n_cells, n_symbols): symbols with a top value, ``active[cell, :n_active[cell]]``
+    active: np.ndarray  #: uint16 (n_cells, n_symbols): symbols with a top value, ``active[cell, :n_active[cell]]``
     n_active: np.ndarray  #: int32 (n_cells,)
 
 
@@ -58,7 +58,7 @@ def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignor
     bottom = np.zeros((n_cells, n_symbols))
     top = np.zeros((n_cells, n_symbols))
     exponent = np.zeros(n_cells, np.int64)
-    active = np.empty((n_cells, n_symbols), np.int16)
+    active = np.empty((n_cells, n_symbols), np.uint16)
     n_active = np.zeros(n_cells, np.int32)
     chart = CoarseChart(bottom, top, exponent, active, n_active)
     for length in range(1, n + 1):
@@ -88,11 +88,11 @@ def _build_span(rules, weights, chart, i, j):  # type: ignore[no-untyped-def]
         if n_active[left] == 0 or n_active[right] == 0:
             continue
         factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - base, -2000))
-        for p in range(n_active[left]):
-            b = np.int64(active[left, p])
-            value_b = top[left, b] * factor
+        top_left, top_right = top[left], top[right]
+        for b in active[left, : n_active[left]]:
+            value_b = top_left[b] * factor
             for pair in range(left_start[b], left_start[b + 1]):
-                value = value_b * top[right, pairs[pair, 0]]
+                value = value_b * top_right[pairs[pair, 0]]
                 if value > 0.0:
                     for r in range(pairs[pair, 1], pairs[pair + 1, 1]):
                         row[by_children[r, 0]] += value * weights.by_children[r]
@@ -178,10 +178,9 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
     """Likely top items of a span, the links below them and the bottom items; fills ``under``, the bottoms' outsides."""
     cell = span_id(i, j)
     bottom, top = chart.bottom[cell], chart.top[cell]
-    for b in range(len(under)):
-        under[b] = 0.0
-    for q in range(chart.n_active[cell]):
-        a = np.int64(chart.active[cell, q])
+    before = n_items
+    under[:] = 0.0
+    for a in chart.active[cell, : chart.n_active[cell]]:
         above = outside[cell, a]
         if above <= 0.0 or above * top[a] < threshold * SLACK:
             outside[cell, a] = 0.0
@@ -193,6 +192,8 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
             under[a] += weights.kept[a] * above
             links = _append(links, n_links, a, -1, i, j)
             n_links += 1
+    if n_items == before:
+        return items, n_items, links, n_links
     for b in range(len(bottom)):
         if bottom[b] <= 0.0:
             continue
@@ -221,14 +222,14 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
         if n_active[left] == 0 or n_active[right] == 0:
             continue
         factor = math.ldexp(1.0, max(exponent[left] + exponent[right] - exponent[span_id(i, j)], -2000))
-        for p in range(n_active[left]):
-            b = np.int64(active[left, p])
-            value_b = top[left, b] * factor
+        top_left, top_right, outside_right = top[left], top[right], outside[right]
+        for b in active[left, : n_active[left]]:
+            value_b = top_left[b] * factor
             if 2.0 * value_b * largest < threshold:
                 continue  # scaled top values never reach 2
             for pair in range(left_start[b], left_start[b + 1]):
                 c = pairs[pair, 0]
-                value = value_b * top[right, c]
+                value = value_b * top_right[c]
                 # Weights are at most 1: this bounds the posteriors of all rules with these children.
                 if value <= 0.0 or value * largest < threshold:
                     continue
@@ -236,8 +237,8 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
                     above = under[by_children[r, 0]] * weights.by_children[r]
                     if above <= 0.0 or above * value < threshold:
                         continue
-                    outside[left, b] += above * top[right, c] * factor
-                    outside[right, c] += above * value_b
+                    outside[left, b] += above * top_right[c] * factor
+                    outside_right[c] += above * value_b
                     edges = _append(edges, n_edges, np.int64(by_children[r, 1]), i, k, j)
                     n_edges += 1
     return edges, n_edges

@@ -26,6 +26,9 @@ from spectragram.inference.chart_rules import Forest, Rules
 
 __all__ = ["Operators", "Posteriors", "forest_posteriors", "layout", "make_operators", "thin_forest"]
 
+REORDER = {"reassoc", "contract", "nsz"}
+"""Sums may be taken in any order, so that the compiler can use wide registers; the result is the same on every run."""
+
 
 class Operators(NamedTuple):
     """The weights of a grammar with ``n_states[a]`` hidden states for symbol a.
@@ -121,7 +124,7 @@ def _turned(binary_rules, n_states, start, binary):  # type: ignore[no-untyped-d
     return turned
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type: ignore[no-untyped-def]
     """Fill ``alpha`` (flat, item t at ``offset[t]``) and the power of two of each span."""
     spans, first_item, first_edge, first_link, items, edges, links = forest
@@ -154,19 +157,21 @@ def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type
                 left, right = edges[e, 2], edges[e, 3]
                 power = exponent[items[left, 2]] + exponent[items[right, 2]] - base
                 factor = math.ldexp(1.0, max(power, -2000))
-                begin = offset[right]
+                alpha_c = alpha[offset[right] : offset[right + 1]]
                 for y in range(n_left):
                     value = alpha[offset[left] + y] * factor
+                    row = outer[y * n_right : (y + 1) * n_right]
                     for z in range(n_right):
-                        outer[y * n_right + z] += value * alpha[begin + z]
+                        row[z] += value * alpha_c[z]
                 e += 1
-            n_parent = offset[parent + 1] - offset[parent]
+            alpha_a = alpha[offset[parent] : offset[parent + 1]]
+            n_parent = len(alpha_a)
             up = operators.binary_start[rule]
-            target = offset[parent]
             for pair in range(n_pairs):
                 value = outer[pair]
+                row = operators.binary_up[up + pair * n_parent : up + (pair + 1) * n_parent]
                 for x in range(n_parent):
-                    alpha[target + x] += value * operators.binary_up[up + pair * n_parent + x]
+                    alpha_a[x] += value * row[x]
         largest = 0.0
         for x in range(offset[first_item[s]], offset[first_item[s + 1]]):
             largest = max(largest, abs(alpha[x]))
@@ -193,7 +198,7 @@ def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type
                     alpha[offset[upper] + x] += total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _outside(rules, forest, operators, offset, alpha, exponent, beta, edge_out, link_out):  # type: ignore[no-untyped-def]
     """Fill ``beta`` below the roots, and the posteriors of edges and links."""
     spans, _, first_edge, first_link, items, edges, links = forest
@@ -231,22 +236,23 @@ def _outside(rules, forest, operators, offset, alpha, exponent, beta, edge_out, 
                 outer[pair] = 0.0
             for x in range(offset[parent + 1] - offset[parent]):
                 above = beta[offset[parent] + x]
-                row = operators.binary_start[rule] + x * n_pairs
+                begin = operators.binary_start[rule] + x * n_pairs
+                row = operators.binary[begin : begin + n_pairs]
                 for pair in range(n_pairs):
-                    outer[pair] += above * operators.binary[row + pair]
+                    outer[pair] += above * row[pair]
             while e < last and edges[e, 1] == rule:
                 left, right = edges[e, 2], edges[e, 3]
                 power = exponent[items[left, 2]] + exponent[items[right, 2]] - exponent[s]
                 factor = math.ldexp(1.0, min(max(power, -2000), 1000))
-                begin = offset[right]
+                alpha_c, beta_c = alpha[offset[right] : offset[right + 1]], beta[offset[right] : offset[right + 1]]
                 posterior = 0.0
                 for y in range(n_left):
                     value = alpha[offset[left] + y] * factor
+                    row = outer[y * n_right : (y + 1) * n_right]
                     total = 0.0
                     for z in range(n_right):
-                        entry = outer[y * n_right + z]
-                        beta[begin + z] += value * entry
-                        total += entry * alpha[begin + z]
+                        beta_c[z] += value * row[z]
+                        total += row[z] * alpha_c[z]
                     beta[offset[left] + y] += factor * total
                     posterior += value * total
                 edge_out[e] = posterior

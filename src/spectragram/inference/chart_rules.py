@@ -24,9 +24,9 @@ class Rules(NamedTuple):
         ``parent, left, right``.
     unary : int32 array, shape (n_unary, 2)
         ``parent, child``; a pair may occur several times (other chains between).
-    by_children : int32 array, shape (n_binary, 2)
-        ``parent, rule`` of the rules sorted by their children.
-    pairs : int32 array, shape (n_pairs + 1, 2)
+    by_children : uint32 array, shape (n_binary, 2)
+        ``parent, rule`` of the rules sorted by their children; unsigned, so that the kernels need not ask for the sign.
+    pairs : uint32 array, shape (n_pairs + 1, 2)
         ``right child, first row of by_children`` of each pair of children that some rule has, sorted by left child.
     left_start : int32 array, shape (n_symbols + 1,)
         Pairs with left child b are ``pairs[left_start[b]:left_start[b + 1]]``.
@@ -98,8 +98,8 @@ def make_rules(binary: np.ndarray, unary: np.ndarray, n_symbols: int) -> Rules:
     return Rules(
         binary,
         unary,
-        np.column_stack([binary[order, 0], order]).astype(np.int32),
-        np.column_stack([np.append(pair % n_symbols, -1), np.append(first, len(key))]).astype(np.int32),
+        np.column_stack([binary[order, 0], order]).astype(np.uint32),
+        np.column_stack([np.append(pair % n_symbols, 0), np.append(first, len(key))]).astype(np.uint32),
         np.searchsorted(pair // n_symbols, everything).astype(np.int32),
         np.column_stack([unary[child_order, 0], child_order]).astype(np.int32),
         np.searchsorted(unary[child_order, 1], everything).astype(np.int32),
