@@ -11,6 +11,7 @@ from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.model import Model
 from spectragram.constituency.parsing import PRUNED, BinaryGrammar, Status
 from spectragram.data.trees import Tree
+from spectragram.engine import map_threads
 from spectragram.inference.chart_coarse import span_id
 from spectragram.metrics.brackets import bracket_scores
 
@@ -62,12 +63,15 @@ def _add_pieces(grammar: BinaryGrammar, words: list[str], weight: float, spans: 
 class Judge:
     """F1 of a single model on held-out trees."""
 
-    def __init__(self, trees: list[Tree]) -> None:
-        self.trees = trees
+    def __init__(self, trees: list[Tree], n_jobs: int = 1) -> None:
+        self.trees, self.n_jobs = trees, n_jobs
         self.sentences = [tree.leaves() for tree in trees]
 
     def __call__(self, grammar: BinaryGrammar, model: Model) -> float:
         """F1 in percent."""
         single = [replace(grammar, models=[model])]
-        predicted = [bracket_tree(w, average_posteriors(single, w)[0], grammar.labels) for w in self.sentences]
-        return bracket_scores(self.trees, predicted)["f1"]
+
+        def parse(words: list[str]) -> Tree:
+            return bracket_tree(words, average_posteriors(single, words)[0], grammar.labels)
+
+        return bracket_scores(self.trees, map_threads(parse, self.sentences, self.n_jobs))["f1"]

@@ -116,7 +116,7 @@ class ConstituencyParser(Estimator):
         start = time.perf_counter()
         recipe = self._recipe()
         treebank = _as_trees(trees)
-        judge = None if dev is None else Judge(_as_trees(dev))
+        judge = None if dev is None else Judge(_as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
         with progress("training", recipe.n_models, enabled=self.verbose) as advance:
             grammars, facts = train_grammars(treebank, recipe, judge=judge, n_jobs=self.n_jobs, advance=advance)
         self.grammars_ = [_rounded(grammar) for grammar in grammars]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from spectragram.reproduce.cohen_collins_2014_lm import language_model
+from spectragram.reproduce.cohen_collins_2014_parsing import parsing
 from spectragram.reproduce.report import Report
 
 __all__ = ["run"]
@@ -12,4 +13,5 @@ __all__ = ["run"]
 
 def run(report: Report, data: Path) -> None:
     """All parts of the paper that the data allow."""
+    parsing(report, data)
     language_model(report, data)

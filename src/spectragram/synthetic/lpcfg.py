@@ -246,6 +246,32 @@ class LatentPCFG:
             np.einsum("ah,aih->ai", self.root, I[: self.n_interminals]),
         )
 
+    def counted_moments(self, corpus: Corpus) -> TreeMoments:
+        """The moments of :meth:`moments` estimated from sampled trees, for the same features."""
+        R, P = len(self.rules), self.n_preterminals
+        rule, above, left, right = _linked(corpus, R)
+        label = np.where(
+            rule < R, self.rules[np.minimum(rule, R - 1), 0], self.n_interminals + (rule - R) // self.n_words
+        )
+        n_nodes = np.maximum(np.bincount(label, minlength=self.n_labels), 1.0)
+        inside_outside = np.zeros((self.n_labels, self.n_rules, 2 * R + 1))
+        np.add.at(inside_outside, (label, rule, above), 1.0)
+        inner = np.flatnonzero(rule < R)
+        binary = np.zeros((R, self.n_rules, 2 * R + 1, self.n_rules))
+        np.add.at(binary, (rule[inner], rule[right[inner]], above[inner], rule[left[inner]]), 1.0)
+        leaves = np.flatnonzero(rule >= R)
+        lexical = np.zeros((P * self.n_words, 2 * R + 1))
+        np.add.at(lexical, (rule[leaves] - R, above[leaves]), 1.0)
+        roots = corpus.offsets[:-1]
+        root = np.zeros((self.n_interminals, self.n_rules))
+        np.add.at(root, (label[roots], rule[roots]), 1.0)
+        return TreeMoments(
+            inside_outside / n_nodes[:, None, None],
+            binary / n_nodes[self.rules[:, 0], None, None, None],
+            lexical.reshape(P, self.n_words, -1) / n_nodes[self.n_interminals :, None, None],
+            root / len(corpus),
+        )
+
     def sample(self, n: int, rng: np.random.Generator) -> Corpus:
         """Draw n skeletal trees, as leftmost derivations; the words of the corpus name the rules."""
         m = self.n_states
@@ -297,3 +323,17 @@ class LatentPCFG:
                 stack.append(Tree(f"P{p}", word=f"w{word}"))
         (tree,) = stack
         return tree
+
+
+def _linked(corpus: Corpus, n_binary: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """For all nodes of leftmost derivations: rule, outside feature (see :meth:`LatentPCFG.outside`), children."""
+    rule = corpus.tokens.astype(np.int64)
+    above = np.full(len(rule), 2 * n_binary)
+    left, right = np.full(len(rule), -1), np.full(len(rule), -1)
+    stack: list[int] = []
+    for node in range(len(rule) - 1, -1, -1):
+        if rule[node] < n_binary:
+            left[node], right[node] = stack.pop(), stack.pop()
+            above[left[node]], above[right[node]] = 2 * rule[node], 2 * rule[node] + 1
+        stack.append(node)
+    return rule, above, left, right

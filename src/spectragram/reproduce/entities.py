@@ -9,47 +9,53 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from spectragram.clusters import WordClusters, count_files
 from spectragram.data.columns import read_columns
+from spectragram.errors import InputError
 from spectragram.metrics.sequences import span_scores
 
+__all__ = ["TASKS", "entity_scores"]
+
 PREFIXES = (4, 6, 10, 20)
-Sentences = list[tuple[tuple[str, ...], tuple[str, ...]]]
+Sentences = list[tuple[list[str], list[str]]]
 
 
-def ner_rows(data: Path, quick: bool) -> list[dict[str, Any]]:
-    """Span F1 on the development parts of CoNLL-2002 and WNUT-17."""
-    try:
-        import pycrfsuite  # noqa: F401
-    except ImportError:
-        return []
-    # Small texts: few clusters, and none for rare words, whose place would be learned by heart.
-    small, large = {"n_clusters": 200, "min_count": 4}, {"n_clusters": 200, "min_count": 2}
-    english = [data / "brown-text" / "brown.words.txt.gz", data / "wikitext-2" / "train.txt.gz"]
-    wnut, conll = data / "wnut17", data / "conll2002"
-    tasks: dict[str, tuple[Path, Path, list[Path], dict[str, int]]] = {
-        "WNUT-17": (wnut / "train.conll", wnut / "dev.conll", english, large),
-        "CoNLL-2002 Spanish": (conll / "esp.train.gz", conll / "esp.testa", [], small),
-        "CoNLL-2002 Dutch": (conll / "ned.train.gz", conll / "ned.testa", [], small),
-    }
-    rows = []
-    for name, (train_path, dev_path, more_text, settings) in list(tasks.items())[: 1 if quick else 3]:
-        train, dev = _read(train_path), _read(dev_path)
-        without = tagger_f1(train, dev, {})
-        paper, ours = (
-            tagger_f1(train, dev, cluster_paths(train, more_text, learner, **settings))
-            for learner in ("spectral", "exchange")
-        )
-        for what, f1, anchor, source in (
-            ("our clusters", ours, without, "the same tagger without clusters"),
-            ("our clusters", ours, paper, "the same tagger with the paper's clusters"),
-        ):
-            row = {"name": f"{name}, {what}", "measure": "entity F1", "value": f1, "anchor": anchor}
-            rows.append(row | {"anchor_source": source, "better": "higher"})
-    return rows
+@dataclass(frozen=True)
+class _Task:
+    """Columns to learn from and to score on, text for clusters besides, and how to cluster."""
+
+    train: str
+    dev: str
+    more_text: tuple[str, ...]
+    min_count: int  # Small texts: no clusters for rare words, whose place would be learned by heart.
+
+
+TASKS = {
+    "WNUT-17": _Task(
+        "wnut17/train.conll", "wnut17/dev.conll", ("brown-text/brown.words.txt.gz", "wikitext-2/train.txt.gz"), 2
+    ),
+    "CoNLL-2002 Spanish": _Task("conll2002/esp.train.gz", "conll2002/esp.testa", (), 4),
+    "CoNLL-2002 Dutch": _Task("conll2002/ned.train.gz", "conll2002/ned.testa", (), 4),
+}
+
+
+def entity_scores(data: Path, name: str, n_clusters: int = 200) -> dict[str, float]:
+    """Span F1 on dev ``without`` clusters, with those of the ``paper`` and with ``ours``."""
+    if find_spec("pycrfsuite") is None:
+        raise InputError("python-crfsuite is not installed", remedy="pip install 'spectragram[peers]'")
+    task = TASKS[name]
+    train, dev = _read(data / task.train), _read(data / task.dev)
+    scores = {"without": tagger_f1(train, dev, {})}
+    for what, learner in (("paper", "spectral"), ("ours", "exchange")):
+        more = [data / path for path in task.more_text]
+        paths = cluster_paths(train, more, learner, n_clusters=n_clusters, min_count=task.min_count)
+        scores[what] = tagger_f1(train, dev, paths)
+    return scores
 
 
 def _read(path: Path) -> Sentences:
