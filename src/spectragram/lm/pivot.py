@@ -20,14 +20,17 @@ __all__ = ["pivot"]
 KAPPA = 5.0
 """Smoothing of the CCA scaling, in words."""
 
-MAX_CONTEXTS = 2000
+MAX_CONTEXTS = 1000
 """Context words that the projection is learned from: the most frequent ones say nearly all, with less noise."""
 
 TOLERANCE = 1e-2
 """Of the SVD. Anchors need directions, not digits."""
 
-HISTORY_STEPS = 10
-"""EM steps for r; the likelihood is concave and flat by then, and stopping there keeps rare histories smooth."""
+MEMBERSHIP_TOLERANCE = 1e-5
+"""Of the least squares; what it leaves out is far below the noise of a word's contexts."""
+
+HISTORY_STEPS = 3
+"""EM steps for r; the likelihood is concave, three steps get most of it, and stopping keeps rare histories smooth."""
 
 
 def pivot(
@@ -53,7 +56,9 @@ def pivot(
         ordered = np.sort(occurrences)[::-1]
         min_count = max(int(ordered[min(10 * n_states, len(ordered)) - 1]), 1)
     means = _mean_contexts(matrix, n_states, rng)
-    found = decompose_means(means, occurrences, n_states, min_count=min_count, n_jobs=n_jobs)
+    found = decompose_means(
+        means, occurrences, n_states, min_count=min_count, tolerance=MEMBERSHIP_TOLERANCE, n_jobs=n_jobs
+    )
     # s(w2|h) = p(w2) q(h|w2) / pi(h)
     share = occurrences / np.maximum(occurrences + smoothing, 1e-300)
     memberships = share[:, None] * found.memberships + (1.0 - share)[:, None] * found.prior

@@ -120,6 +120,7 @@ def decompose_means(
     n_states: int,
     *,
     min_count: float = 0.0,
+    tolerance: float = 1e-14,
     n_jobs: int | None = 1,
 ) -> OneSided:
     """Steps 3 and 4 of section 5.2, for representations that the caller has made (section 6.2: several features).
@@ -133,13 +134,15 @@ def decompose_means(
     n_states : int
     min_count : float
         Rows of less mass are never anchors: their means are extreme by chance.
+    tolerance : float
+        Of the least squares, see :func:`~spectragram.spectral.simplex.simplex_least_squares`.
     """
     seen = mass > 0
     if not seen.any():
         raise InputError("no row has any mass", remedy="give counts that are not all zero")
     anchors = find_anchors(means, n_states, np.flatnonzero(seen & (mass >= min_count)))
     memberships = np.zeros((len(means), n_states))
-    memberships[seen] = simplex_least_squares(means[seen], means[anchors], n_jobs=n_jobs)
+    memberships[seen] = simplex_least_squares(means[seen], means[anchors], tolerance=tolerance, n_jobs=n_jobs)
     # pi(h) = sum_f p(f) q(h|f),   r(f|h) = p(f) q(h|f) / pi(h)
     joint = memberships * (mass / mass.sum())[:, np.newaxis]
     prior = joint.sum(axis=0)

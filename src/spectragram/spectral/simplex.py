@@ -26,6 +26,8 @@ __all__ = ["project_to_simplex", "simplex_least_squares"]
 
 ROWS_AT_A_TIME = 512
 """What one thread solves before it takes more."""
+REORDER = {"reassoc", "contract", "nsz"}
+"""Sums may be taken in any order, so that the compiler can use wide registers; the result is the same on every run."""
 
 
 def project_to_simplex(points: np.ndarray) -> np.ndarray:
@@ -41,11 +43,15 @@ def project_to_simplex(points: np.ndarray) -> np.ndarray:
     return np.maximum(points - excess[np.arange(len(points)), size - 1][:, None], 0.0)
 
 
-def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
+def simplex_least_squares(
+    points: np.ndarray, vertices: np.ndarray, *, tolerance: float = 1e-14, n_jobs: int | None = 1
+) -> np.ndarray:
     """Convex weights (n, m) that bring the vertices (m, l) closest to each point (n, l).
 
     Where vertices are affinely dependent (some coincide, say) the weights are not unique; those of one optimum come
-    back. ``n_jobs`` threads work on rows; the result does not depend on their number.
+    back. A vertex enters while it would lower the objective by more than ``tolerance`` (relative to the size of the
+    vertices) for each unit of weight: 1e-14 is exact, 1e-5 is enough for noisy points.
+    ``n_jobs`` threads work on rows; the result does not depend on their number.
 
     >>> simplex_least_squares(np.array([[0.25, 9.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).tolist()
     [[0.75, 0.25]]
@@ -68,7 +74,7 @@ def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: i
 
     def solve(start: int) -> None:
         part = slice(start, start + ROWS_AT_A_TIME)
-        _solve_rows(gram, (points[part] - centre) @ centred.T, weights[part])
+        _solve_rows(gram, (points[part] - centre) @ centred.T, weights[part], tolerance)
 
     starts = range(0, len(points), ROWS_AT_A_TIME)
     if n_jobs in (None, 1) or len(starts) < 2:
@@ -81,22 +87,25 @@ def simplex_least_squares(points: np.ndarray, vertices: np.ndarray, *, n_jobs: i
 
 
 @njit(cache=True, nogil=True)
-def _solve_rows(gram, targets, weights):  # type: ignore[no-untyped-def]
+def _solve_rows(gram, targets, weights, tolerance):  # type: ignore[no-untyped-def]
     """(m, m), (n, m), (n, m): fill zero ``weights`` with the minimiser of  g G g' / 2 - b g'  on the simplex."""
     m = len(gram)
     support = np.empty(m, np.int64)
     factor = np.empty((m, m))
+    forward = np.empty((2, m))
     solution = np.empty(m)
     ones = np.empty(m)
     slopes = np.empty(m)
-    tolerance = 1e-14 * np.abs(gram).max()
+    tolerance = tolerance * np.abs(gram).max()
     for row in range(len(targets)):
         b, gamma = targets[row], weights[row]
         support[0] = np.argmin(0.5 * np.diag(gram) - b)
         gamma[support[0]] = 1.0
         size, factored = 1, 0
         for _ in range(4 * m + 10):
-            size, factored, level = _walk_to_optimum(gram, b, gamma, support, size, factor, factored, solution, ones)
+            size, factored, level = _walk_to_optimum(
+                gram, b, gamma, support, size, factor, factored, forward, solution, ones
+            )
             # Optimal when no vertex outside has a smaller slope than those inside.
             for h in range(m):
                 slopes[h] = -b[h] - level
@@ -114,13 +123,13 @@ def _solve_rows(gram, targets, weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, solution, ones):  # type: ignore[no-untyped-def]
+def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, forward, solution, ones):  # type: ignore[no-untyped-def]
     """Move ``gamma`` to the optimum of its support; weights that reach zero on the way leave it.
 
     Returns the size of the support, how many rows of the Cholesky factor are right, and the common slope.
     """
     while True:
-        level = _optimum_on_support(gram, b, support, size, factor, factored, solution, ones)
+        level = _optimum_on_support(gram, b, support, size, factor, factored, forward, solution, ones)
         factored = size
         step = 1.0
         for i in range(size):
@@ -142,37 +151,41 @@ def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, solution, 
         size = kept
 
 
-@njit(cache=True, nogil=True)
-def _optimum_on_support(gram, b, support, size, factor, factored, solution, ones):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _optimum_on_support(gram, b, support, size, factor, factored, forward, solution, ones):  # type: ignore[no-untyped-def]
     """Minimiser with weights summing to one on the support, signs free; returns the common slope (multiplier).
 
-    G y = b and G z = 1 by one Cholesky factor, whose first ``factored`` rows are right already; the solution is
-    y - lambda z  with  lambda = (1'y - 1) / 1'z.
+    G y = b and G z = 1 by one Cholesky factor, whose first ``factored`` rows are right already, as is the forward
+    substitution of both; the solution is  y - lambda z  with  lambda = (1'y - 1) / 1'z.
     """
     for i in range(factored, size):
+        row = factor[i]
         for j in range(i + 1):
-            value = gram[support[i], support[j]]
+            above, product = factor[j], 0.0
             for k in range(j):
-                value -= factor[i, k] * factor[j, k]
+                product += row[k] * above[k]
+            value = gram[support[i], support[j]] - product
             if j < i:
-                factor[i, j] = value / factor[j, j]
+                row[j] = value / above[j]
             elif value > 1e-13 * gram[support[i], support[i]]:
-                factor[i, i] = np.sqrt(value)
+                row[i] = np.sqrt(value)
             else:
-                factor[i, i] = np.inf  # an affine combination of the vertices before it: its weight becomes 0
+                row[i] = np.inf  # an affine combination of the vertices before it: its weight becomes 0
+        y, z = 0.0, 0.0
+        for k in range(i):
+            y += row[k] * forward[0, k]
+            z += row[k] * forward[1, k]
+        forward[0, i] = (b[support[i]] - y) / row[i]
+        forward[1, i] = (1.0 - z) / row[i]
     for i in range(size):
-        y, z = b[support[i]], 1.0
-        for k in range(i):
-            y -= factor[i, k] * solution[k]
-            z -= factor[i, k] * ones[k]
-        solution[i] = y / factor[i, i]
-        ones[i] = z / factor[i, i]
+        solution[i], ones[i] = forward[0, i], forward[1, i]
     for i in range(size - 1, -1, -1):
-        solution[i] /= factor[i, i]
-        ones[i] /= factor[i, i]
+        row = factor[i]
+        y = solution[i] = solution[i] / row[i]
+        z = ones[i] = ones[i] / row[i]
         for k in range(i):
-            solution[k] -= factor[i, k] * solution[i]
-            ones[k] -= factor[i, k] * ones[i]
+            solution[k] -= row[k] * y
+            ones[k] -= row[k] * z
     level = (solution[:size].sum() - 1.0) / ones[:size].sum()
     for i in range(size):
         solution[i] -= level * ones[i]
