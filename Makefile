@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 DATA   ?= $(SPECTRAGRAM_DATA)
 
-.PHONY: demo test check format bench clean
+.PHONY: demo test check format bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/spectragram demo
@@ -18,6 +18,7 @@ check: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build  # broken references are errors
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .
@@ -25,6 +26,10 @@ format: $(VENV)/.installed-test
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed-test
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+	@echo open docs/_build/index.html
 
 # The stamps make both idempotent: nothing is reinstalled until pyproject.toml changes.
 $(VENV)/bin/python:
@@ -36,9 +41,9 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.installed-test: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,check]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test,check,docs]"
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,46 +1,127 @@
-"""Every Python block in the README and the docs runs, and prints what the block after it says; links lead somewhere."""
+"""Every block of code in the README and the docs runs, and prints what the page says; links lead somewhere.
+
+* ``python`` blocks run in one namespace a page; an unlabelled block right behind one is what it prints.
+* ``console`` blocks are a shell's: ``$ command`` and then its output, where ``...`` stands for anything and numbers
+  may differ by five per cent (processors round differently, clocks run differently).
+* A page that needs corpora says so in a comment, ``<!-- files: train.txt=brown-text/lm/train.txt.gz -->``; without
+  SPECTRAGRAM_DATA its blocks are skipped.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES = re.compile(r"<!-- files: (.*?) -->", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
-def blocks_of(page: Path) -> list[tuple[str, str, str]]:
-    """(language, content, text between this block and the next) of every fenced block."""
+@dataclass(frozen=True)
+class Block:
+    language: str
+    content: str
+    output: str | None
+    """Of a Python block: the unlabelled block right behind it."""
+
+
+def blocks_of(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
     found = list(FENCE.finditer(text))
-    ends = ([match.start() for match in found] + [len(text)])[1:]
-    return [(m.group(1), m.group(2), text[m.end() : end]) for m, end in zip(found, ends, strict=bool(found))]
+    blocks = []
+    for match, following in zip(found, [*found[1:], None], strict=True) if found else ():
+        follows = following is not None and not following[1] and not text[match.end() : following.start()].strip()
+        blocks.append(Block(match[1], match[2], following[2] if following is not None and follows else None))
+    return blocks
 
 
-def runnable(page: Path) -> bool:
-    return any(language == "python" for language, _, _ in blocks_of(page))
+def is_runnable(page: Path) -> bool:
+    return any(block.language in ("python", "console") for block in blocks_of(page))
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=lambda p: p.name)
-def test_python_blocks_run_and_print_what_they_say(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if is_runnable(p)], ids=lambda p: p.name)
+def test_blocks_run_and_print_what_the_page_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    provide_files(page, tmp_path)
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "docs"}
-    blocks = blocks_of(page)
-    for i, (language, content, between) in enumerate(blocks):
-        if language != "python":
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(content, f"{page.name} block {i}", "exec"), namespace)
-        # An unlabelled block right behind a Python block is its output.
-        if not between.strip() and i + 1 < len(blocks) and blocks[i + 1][0] == "":
-            assert printed.getvalue().rstrip() == blocks[i + 1][1].rstrip(), f"{page.name}, block {i}"
+    for block in blocks_of(page):
+        if block.language == "python":
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(block.content, page.name, "exec"), namespace)
+            if block.output is not None:
+                assert agrees(block.output, printed.getvalue()), f"{block.content}\nprinted\n{printed.getvalue()}"
+        elif block.language == "console":
+            for command, expected in commands_of(block.content):
+                printed_text = run(command)
+                assert agrees(expected, printed_text), f"$ {command}\n{printed_text}\nbut {page.name} says\n{expected}"
+
+
+def provide_files(page: Path, folder: Path) -> None:
+    wanted = FILES.search(page.read_text(encoding="utf-8"))
+    if wanted is None:
+        return
+    data = os.environ.get("SPECTRAGRAM_DATA")
+    if not data:
+        pytest.skip("SPECTRAGRAM_DATA names no folder with corpora")
+    for pair in wanted[1].split():
+        name, source = pair.split("=")
+        (folder / name).symlink_to(Path(data).resolve() / source)
+
+
+def commands_of(content: str) -> list[tuple[str, str]]:
+    parts = re.split(r"^\$ ", content, flags=re.MULTILINE)
+    assert not parts[0].strip(), "a console block begins with a command"
+    return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts[1:]]
+
+
+def run(command: str) -> str:
+    """What a command prints, errors included; it finds this environment's programs first."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120"}
+    done = subprocess.run(
+        ["bash", "-c", command], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    return done.stdout
+
+
+def agrees(expected: str, printed: str) -> bool:
+    """The same text but for blank lines at the end, ``...`` and small differences of numbers."""
+    expected, printed = (re.sub(r"[ \t]+$", "", text.strip(), flags=re.MULTILINE) for text in (expected, printed))
+    skeleton = "".join(
+        r"[\s\S]*?" if part == "..." else "(" + NUMBER.pattern + ")" if NUMBER.fullmatch(part) else re.escape(part)
+        for part in re.split(rf"(\.\.\.|{NUMBER.pattern})", expected)
+    )
+    found = re.fullmatch(skeleton, printed)
+    if found is None:
+        return False
+    wanted = NUMBER.findall(expected)
+    return len(wanted) == len(found.groups()) and all(map(is_close, wanted, found.groups()))
+
+
+def is_close(wanted: str, found: str) -> bool:
+    a, b = (float(number.replace(",", "")) for number in (wanted, found))
+    return abs(a - b) <= 0.05 * abs(a) + 1e-3
+
+
+def test_agreement_can_fail() -> None:
+    assert agrees("f1  84.1\n...\ntrees 3", "f1  84.2 \nmore\ntrees 3\n")
+    assert not agrees("f1  84.1", "f1  94.1")
+    assert not agrees("f1  84.1", "f2  84.1")
+    assert not agrees("f1  84.1\n...\ntrees 3", "f1  84.1\ntrees three")
+    assert commands_of("$ a b\nc\n\n$ d\n") == [("a b", "c\n\n"), ("d", "")]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -48,3 +129,12 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_no_block_escapes_the_test(page: Path) -> None:
+    """Commands stand in console blocks; unlabelled blocks are output, layouts and formulas."""
+    for block in blocks_of(page):
+        assert block.language in ("python", "console", "text", "") or block.language.startswith("{"), block.language
+        if block.language in ("text", ""):
+            assert not re.search(r"^\$ |^>>> ", block.content, re.MULTILINE), f"{page.name}: {block.content[:60]}"

@@ -155,17 +155,24 @@ class Automaton(Estimator):
     ) -> Self:
         """Learn the automaton of any function on strings (a language model, a simulator) by asking it.
 
-        Parameters
-        ----------
-        function : called with a tuple of symbols, returns a finite number
-        alphabet : the symbols
-        statistic : what it returns: the weight of a string, of all strings with that prefix, or of occurrences
-        tolerance : share of the largest singular value below which others are noise
-        max_calls : a RankError is raised when so many questions were not enough
-        min_length : all prefixes and suffixes up to this length are looked at, however little they show
-
         ``n_states`` limits the automaton's size; "auto" means as many as the function needs. Values are given by
         :meth:`value`; probabilities need a function whose sum over all strings converges.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a tuple of symbols, returns a finite number.
+        alphabet : sequence of str
+            The symbols.
+        statistic : str
+            What it returns: the weight of a ``string``, of all strings with that ``prefix``, or of occurrences
+            (``substring``).
+        tolerance : float
+            Share of the largest singular value below which others are noise.
+        max_calls : int
+            A RankError is raised when so many questions were not enough.
+        min_length : int
+            All prefixes and suffixes up to this length are looked at, however little they show.
         """
         started = time.perf_counter()
         settings = self._settings()

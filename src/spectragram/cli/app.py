@@ -98,8 +98,14 @@ def _function_for(verb: str, args: list[str]) -> Callable[..., None]:
 @app.command()
 def demo(
     kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=f"One of {', '.join(KINDS)}.")] = None,
+    write: Annotated[
+        Path | None, typer.Option("--write", metavar="FOLDER", help="Only write the English corpus, in every format.")
+    ] = None,
 ) -> None:
     """Train, use and score models on the embedded corpora."""
+    if write is not None:
+        _write_corpus(write)
+        return
     if kind is not None:
         commands(kind).demo()
         return
@@ -107,6 +113,16 @@ def demo(
         note(f"\n== {name}: {known.task}" + ("" if known.is_built() else " (not built in this version)"))
         if known.is_built():
             commands(name).demo()
+
+
+def _write_corpus(folder: Path) -> None:
+    """Training and test parts of the embedded corpus, in the formats of all kinds."""
+    from spectragram.synthetic.english import write_english
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for part, n, seed in (("train", 2000, 1), ("test", 200, 2)):
+        for path in write_english(folder, n, seed, part).values():
+            print(path)
 
 
 @app.command()

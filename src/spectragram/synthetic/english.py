@@ -103,13 +103,15 @@ def english_text(n: int, seed: int = 0) -> list[list[str]]:
 def write_english(folder: Source, n: int = 1000, seed: int = 0, name: str = "english") -> dict[str, Path]:
     """Write one corpus in every format of the library; returns the file of each, by what it holds.
 
-    ``name.trees`` (one tree a line), ``name.conllu``, ``name.tags`` and ``name.chunks`` (token, tab, label), and
-    ``name.txt`` (one sentence a line).
+    ``name.trees`` (one tree a line), ``name.conllu``, ``name.tags`` and ``name.chunks`` (token, tab, label),
+    ``name.strings`` (the tags of a sentence a line) and ``name.txt`` (one sentence a line).
     """
-    paths = {what: Path(folder) / f"{name}.{what}" for what in ("trees", "conllu", "tags", "chunks", "txt")}
+    names = ("trees", "conllu", "tags", "chunks", "strings", "txt")
+    paths = {what: Path(folder) / f"{name}.{what}" for what in names}
     write_trees(english_trees(n, seed), paths["trees"])
     write_conllu(english_dependencies(n, seed), paths["conllu"])
     _write_lines(map(_columns, english_tagged(n, seed)), paths["tags"])
+    _write_lines((" ".join(tags) for _, tags in english_tagged(n, seed)), paths["strings"])
     _write_lines(map(_columns, english_chunks(n, seed)), paths["chunks"])
     _write_lines(map(" ".join, english_text(n, seed)), paths["txt"])
     return paths
