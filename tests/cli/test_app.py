@@ -32,6 +32,15 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"spectragram {__version__}\n"
 
 
+def test_the_demo_corpus_can_be_taken_away(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "new" / "corpus"
+    assert main(["demo", "--write", str(folder)]) == 0
+    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(written) == sorted(folder.iterdir())
+    assert len(written) == 12
+    assert len((folder / "test.strings").read_text().splitlines()) == 200
+
+
 @pytest.mark.parametrize("verb", ["predict", "evaluate", "inspect", "export"])
 def test_verbs_of_a_model_explain_themselves(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spectragram.data.corpus import Corpus
 from spectragram.data.pautomac import (
     PautomacModel,
+    looks_like_pautomac,
     read_pautomac,
     read_pautomac_model,
     read_pautomac_solution,
@@ -90,6 +91,22 @@ def test_strings_that_lie_are_refused_with_their_line(write, text: str, line: in
         read_pautomac(path)
     assert str(caught.value).startswith(f"{path}:{line}: ")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2 3\n2 0 1\n0\n", True),
+        ("2 3\n2 0 1\n\n1 2\n", True),
+        ("2 3\n2 0 1\n1 0 1\n", False),
+        ("2 3 4\n2 0 1\n1 0\n", False),
+        ("a b\n2 0 1\n1 0\n", False),
+        ("2 3\n2 0 1\n", False),
+        ("", False),
+    ],
+)
+def test_files_of_strings_are_known_by_their_first_lines(write, text: str, expected: bool) -> None:
+    assert looks_like_pautomac(write(text)) is expected
 
 
 def test_solutions_read_back_exactly(tmp_path: Path, rng: np.random.Generator) -> None:

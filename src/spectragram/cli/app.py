@@ -120,9 +120,9 @@ def _write_corpus(folder: Path) -> None:
     from spectragram.synthetic.english import write_english
 
     folder.mkdir(parents=True, exist_ok=True)
-    for part, n, seed in (("train", 2000, 1), ("test", 200, 2)):
-        for path in write_english(folder, n, seed, part).values():
-            print(path)
+    parts = (("train", 2000, 1), ("test", 200, 2))
+    written = [path for part, n, seed in parts for path in write_english(folder, n, seed, part).values()]
+    print(*written, sep="\n")  # all at once, whatever reads this
 
 
 @app.command()

@@ -227,14 +227,16 @@ def demo() -> None:
 
 
 def _read(source: str, format: str, vocabulary: Vocabulary | None = None) -> Corpus:
-    """Strings from text or PAutomaC files; 'auto' goes by the name. With a vocabulary, over that."""
-    from spectragram.data.pautomac import read_pautomac
+    """Strings from text or PAutomaC files; 'auto': by name and first lines. With a vocabulary, over that."""
+    from spectragram.data.pautomac import looks_like_pautomac, read_pautomac
     from spectragram.data.text import read_text
     from spectragram.errors import InputError
 
     if format not in ("auto", "text", "pautomac"):
         raise InputError(f"--format {format} is unknown", remedy="choose text or pautomac")
-    if format == "pautomac" or (format == "auto" and ".pautomac" in source):
+    if format == "auto" and (".pautomac" in source or (source != "-" and looks_like_pautomac(source))):
+        format = "pautomac"
+    if format == "pautomac":
         return read_pautomac(source)
     return read_text(source, vocabulary, unknown=None, keep_empty=True)
 

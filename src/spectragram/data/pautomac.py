@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from spectragram.files import Source, output, read_lines
 
 __all__ = [
     "PautomacModel",
+    "looks_like_pautomac",
     "read_pautomac",
     "read_pautomac_model",
     "read_pautomac_solution",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 MAX_ALPHABET = 1 << 20
+SNIFFED_LINES = 100
 MAX_MODEL_ENTRIES = 1 << 27
 """A model whose transitions would fill more than this (1 GB) is refused."""
 
@@ -75,6 +78,15 @@ def read_pautomac(source: Source) -> Corpus:
         )
     vocabulary = Vocabulary([str(k) for k in range(n_symbols)], np.bincount(symbols, minlength=n_symbols))
     return Corpus(symbols.astype(np.int32), offsets, vocabulary)
+
+
+def looks_like_pautomac(source: Source) -> bool:
+    """Whether a file begins like one of strings: two numbers, then lines that say how many symbols follow."""
+    lines = [[plain_number(word) for word in line.split()] for _, line in islice(read_lines(source), SNIFFED_LINES)]
+    if not lines or len(lines[0]) != 2 or min(lines[0]) < 0:
+        return False
+    strings = [line for line in lines[1:] if line]
+    return len(strings) > 1 and all(string[0] == len(string) - 1 for string in strings)
 
 
 def _check_lengths(promised: np.ndarray, found: np.ndarray, lines: np.ndarray, source: Source) -> None:
