@@ -99,3 +99,12 @@ def test_projection_is_the_nearest_point(points):
     assert (nearest >= 0).all()
     np.testing.assert_allclose(nearest.sum(axis=1), 1.0, atol=1e-9)
     np.testing.assert_allclose(nearest, simplex_least_squares(points, np.eye(points.shape[1])), atol=1e-9)
+
+
+def test_vertices_that_coincide_but_for_rounding(rng):
+    vertex = rng.normal(size=5)
+    vertices = np.stack([vertex, vertex * (1.0 + 2e-16), vertex])
+    points = np.vstack([vertices, rng.normal(size=(20, 5)) * 10.0 ** rng.integers(-20, 20, (20, 1))])
+    weights = simplex_least_squares(points, vertices)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    assert (weights >= 0).all()

@@ -68,6 +68,8 @@ def simplex_least_squares(
     # together they make the matrix well conditioned wherever no vertex is an affine combination of others.
     centre = vertices.mean(axis=0)
     centred = vertices - centre
+    if np.abs(centred).max() <= 1e-14 * np.abs(vertices).max():
+        centred[:] = 0.0  # they all coincide but for rounding
     gram = centred @ centred.T
     gram += float(np.trace(gram)) / len(gram) or 1.0
     weights = np.zeros((len(points), len(vertices)))
