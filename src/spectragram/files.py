@@ -20,7 +20,7 @@ from typing import IO, BinaryIO
 
 from spectragram.errors import InputError
 
-__all__ = ["atomic_write", "decode_utf8", "is_gzipped", "open_input", "output", "read_blocks", "read_lines"]
+__all__ = ["atomic_write", "decode_utf8", "is_blank", "is_gzipped", "open_input", "output", "read_blocks", "read_lines"]
 
 Source = str | os.PathLike[str]
 """A path, or ``"-"`` for standard input (or output)."""
@@ -77,6 +77,12 @@ def is_gzipped(source: Source) -> bool:
     """Whether the file at ``source`` starts like a gzip file."""
     with _open_path(Path(source)) as stream:
         return stream.read(2) == GZIP_MAGIC
+
+
+def is_blank(source: Source) -> bool:
+    """Whether a file holds nothing but white space."""
+    with open_input(source) as stream:
+        return not any(block.strip() for block in iter(lambda: stream.read(1 << 16), b""))
 
 
 def read_blocks(

@@ -48,6 +48,21 @@ def test_verbs_of_a_model_explain_themselves(verb: str, capsys: pytest.CaptureFi
     assert main([verb]) == 2
 
 
+@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.is_built()])
+def test_training_is_refused_before_it_begins(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, out = tmp_path / "data", tmp_path / "missing" / "model"
+    data.write_text(" \n\n")
+    assert main(["train", kind, str(data), "--out", str(out)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {out}: cannot be written: there is no such folder")
+    assert main(["train", kind, str(data), "--out", str(tmp_path / "model")]) == 2
+    assert capsys.readouterr().err == f"error: {data}: is empty; give training data\n"
+
+
+def test_a_kind_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "horoscope", "data", "--out", "model"]) == 2
+    assert "no model kind 'horoscope'; choose one of" in capsys.readouterr().err
+
+
 def test_no_model_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = str(tmp_path / "missing")
     assert main(["predict", missing]) == 2
@@ -73,7 +88,7 @@ def test_a_model_of_an_unknown_kind(tmp_path: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["train", "horoscope", "x"], "No such command"),
+        (["train", "horoscope", "x"], "choose one of automaton"),
         (["demo", "horoscope"], "choose one of automaton"),
         (["reproduce", "nobody-1900", "--data", "."], "choose one of balle-2014"),
         (["frobnicate"], "No such command"),

@@ -70,4 +70,4 @@ def test_refusals_leave_nothing(extra: list[str], said: str, folder: Path, capsy
 def test_an_empty_corpus(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "empty").write_text("")
     assert main(["train", "bigram", str(folder / "empty"), "--out", str(folder / "refused")]) == 2
-    assert "words" in capsys.readouterr().err
+    assert "is empty" in capsys.readouterr().err

@@ -122,7 +122,7 @@ def test_export_formats(model: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     ("content", "options", "problem"),
     [
         (b"\x7fELF\x00\x01\xff\xfe" * 50, [], "bad:1"),
-        (b"", [], "no words"),
+        (b"", [], "is empty"),
         (b"word word word", [], "one word only"),
         (b"a b c d e", ["--clusters", "50"], "50 clusters of 5 words"),
         (b"a b c d e", ["--learner", "magic"], "choose one of"),

@@ -128,7 +128,7 @@ def test_inspect_writes_a_page(model: Path, tmp_path: Path, capsys: pytest.Captu
         ("dog\tNN\n", ["--label", "upos"], "label column"),
         ("dog\tNN\n", ["--format", "xml"], "format"),
         ("dog\tNN\n", ["--fast", "--best"], "exclude"),
-        ("", [], "no tokens"),
+        ("", [], "is empty"),
     ],
 )
 def test_bad_input_says_what_to_do(

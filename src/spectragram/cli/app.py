@@ -7,6 +7,7 @@ Those modules import the estimators inside the functions, so that help and error
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,10 +15,12 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from spectragram._version import __version__
 from spectragram.cli.console import note
 from spectragram.errors import InputError, ModelFileError
+from spectragram.files import is_blank
 from spectragram.kinds import KINDS, kind_named
 
 app = typer.Typer(
@@ -27,7 +30,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Latent-variable models of language, learned from moments: one pass of counting, one decomposition.",
 )
-train_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+
+
+class _Kinds(TyperGroup):
+    """The kinds that can be trained; another name gets the list of them."""
+
+    def resolve_command(self, context: Any, args: list[str]) -> Any:
+        if args and not args[0].startswith("-"):
+            kind_named(args[0])
+        return super().resolve_command(context, args)
+
+
+train_app = typer.Typer(cls=_Kinds, no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(train_app, name="train", help="Train a model: spectragram train KIND DATA --out MODEL")
 
 
@@ -55,7 +69,23 @@ def commands(kind: str) -> ModuleType:
 def _register_train() -> None:
     for kind in KINDS.values():
         if kind.is_built() and find_spec(f"spectragram.cli.{kind.name}") is not None:
-            train_app.command(kind.name, help=f"Learn {kind.task}.")(commands(kind.name).train)
+            train_app.command(kind.name, help=f"Learn {kind.task}.")(_checked_first(commands(kind.name).train))
+
+
+def _checked_first(train: Callable[..., None]) -> Callable[..., None]:
+    """``train``, with what would waste a long training or end in an obscure complaint refused before it begins."""
+
+    @wraps(train)
+    def run(**options: Any) -> None:
+        data, out = options["data"], options["out"]
+        sources = [data] if isinstance(data, str) else data
+        if not out.absolute().parent.is_dir():
+            raise InputError("cannot be written: there is no such folder", path=out, remedy="make the folder first")
+        if "-" not in sources and all(map(is_blank, sources)):
+            raise InputError("is empty", path=sources[0], remedy="give training data")
+        train(**options)
+
+    return run
 
 
 def _verb_of_model(verb: str, summary: str) -> None:

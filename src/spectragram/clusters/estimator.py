@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -134,7 +135,7 @@ class WordClusters(Estimator):
         if not isinstance(X, PairCounts):
             watch.lap("seconds_counting")
         n_clusters = self._number_of_clusters(counts)
-        vectors = _Once(lambda: self._word_vectors(counts, n_clusters))
+        vectors = cache(lambda: self._word_vectors(counts, n_clusters))  # made when first asked for
         problem = Problem(
             counts.bigrams(),
             counts.n_words,
@@ -413,19 +414,6 @@ class WordClusters(Estimator):
         self.vocabulary_, self.labels_, self.merges_ = vocabulary, labels, merges
         self.vectors_, self.class_counts_ = vectors, arrays["class_counts"]
         self.cluster_paths_ = bit_strings(merges, m)
-
-
-class _Once:
-    """A value computed when it is first asked for."""
-
-    def __init__(self, compute: Callable[[], np.ndarray]) -> None:
-        self._compute = compute
-        self._value: np.ndarray | None = None
-
-    def __call__(self) -> np.ndarray:
-        if self._value is None:
-            self._value = self._compute()
-        return self._value
 
 
 class _Stopwatch:

@@ -47,7 +47,7 @@ def _theorems(report: Report) -> None:
     curves: dict[str, list[tuple[float, float]]] = {}
     for m in (1, 2, 3):
         found = report.cell(f"theorems/{m}", partial(_errors, m, sizes))
-        rows.append([f"{m} states", f"{found['exact']:.1e}", *(f"{e:.3f}" for e in found["counted"])])
+        rows.append([f"{m} state" + "s" * (m > 1), f"{found['exact']:.1e}", *(f"{e:.3f}" for e in found["counted"])])
         curves[f"{m} states"] = list(zip(map(float, sizes), found["counted"], strict=True))
     report.table(["", "exact moments", *(f"{n:,} trees" for n in sizes)], rows)
     anchor = curves["2 states"][-1]
