@@ -78,7 +78,12 @@ def test_traces_and_functional_tags_are_taken_off(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("", "data.mrg: is empty"), ("(S (NP a)\n", "data.mrg:1"), ("plain text\n", "data.mrg:1"), ("(S (NP ()))\n", "data.mrg:1")],
+    [
+        ("", "data.mrg: is empty"),
+        ("(S (NP a)\n", "data.mrg:1"),
+        ("plain text\n", "data.mrg:1"),
+        ("(S (NP ()))\n", "data.mrg:1"),
+    ],
 )
 def test_bad_treebanks_are_refused_with_file_and_line(tmp_path, capsys, text, message):
     data = tmp_path / "data.mrg"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,25 +32,6 @@ PAPER = {
 
 def head_automata(report: Report, data: Path) -> None:
     """UAS from gold tags by learner, number of states, state discarding, basis and EM iterations."""
-    folder = data / "wsj-dependencies"
-    corpora: list[list[Sentence]] = []
-
-    def uas(**parameters: Any) -> list[float]:
-        """Score and seconds of training; corpora are read when the first number is not known yet."""
-
-        def compute() -> list[float]:
-            if not corpora:
-                corpora.extend(
-                    list(read_conllu(folder / name, check_tree=True)) for name in ("train.conllu.gz", "dev.conllu")
-                )
-            started = time.process_time()
-            parser = DependencyParser(factors=False, **parameters).fit(corpora[0])
-            seconds = time.process_time() - started
-            return [float(parser.evaluate(corpora[1])["uas"]), round(seconds, 3)]
-
-        name = ", ".join(f"{key}={value}" for key, value in parameters.items())
-        return report.cell(f"SHAG {name}", compute)
-
     report.section(
         "Section 7: split head-automata grammars",
         "Unlabelled attachment from gold tags, minimum-risk decoding. The paper uses the whole Wall Street Journal, "
@@ -56,34 +39,14 @@ def head_automata(report: Report, data: Path) -> None:
         "order of methods, not the values. Estimates that sum to nothing positive are parsed by DET+F. Every head's "
         "automaton is smoothed: EM and the baselines towards coarser heads, spectral ones by a little of DET.",
     )
-    states = QUICK_STATES if report.quick else STATES
-    masses = MASSES[:2] if report.quick else MASSES
-    factors = FACTORS[1:3] if report.quick else FACTORS
-    sigma = {
-        f"m = {m:g}": [(n, uas(n_states=n, learner="spectral", basis="sigma-lambda", min_mass=m)[0]) for n in states]
-        for m in masses
-    }
-    extended = {f"f = {f:g}": [(n, uas(n_states=n, learner="spectral", basis=f)[0]) for n in states] for f in factors}
-    em = {
-        "EM, random start": [(n, uas(n_states=n, learner="em", max_iter=20)[0]) for n in states],
-        "EM, spectral start": [(n, uas(n_states=n, learner="spectral+em", max_iter=20)[0]) for n in states],
-    }
-    iterations = {
-        f"n = {n}": [
-            (i, uas(n_states=n, learner="em", max_iter=i)[0]) for i in (ITERATIONS[:4] if report.quick else ITERATIONS)
-        ]
-        for n in states[-2:]
-    }
-    for number, title, curves in (
-        ("8a", "Spectral, Sigma' basis", sigma),
-        ("8b", "Spectral, extended basis", extended),
-        ("9a", "EM, 20 iterations", em),
-        ("9b", "EM, random start", iterations),
-    ):
-        of_iterations = curves is iterations
+    uas = partial(_uas, report, data / "wsj-dependencies")
+    curves = _curves(uas, report.quick)
+    for number, (title, series) in curves.items():
+        of_iterations = number == "9b"
         axis = "iterations" if of_iterations else "states"
-        chart = line_chart(curves, title=title, x_label=axis, y_label="UAS", log_x=of_iterations)
+        chart = line_chart(series, title=title, x_label=axis, y_label="UAS", log_x=of_iterations)
         report.figure(f"figure-{number}", chart, f"Figure {number[0]}({number[1]})")
+    (_, sigma), (_, extended), (_, em) = curves["8a"], curves["8b"], curves["9a"]
     ours: dict[str, tuple[float, Any]] = {
         "DET": (uas(learner="det")[0], 1),
         "DET+F": (uas(learner="det+f")[0], 2),
@@ -97,12 +60,63 @@ def head_automata(report: Report, data: Path) -> None:
         ["method", "paper UAS", "ours UAS", "states"],
         [[name, PAPER.get(name), score, n] for name, (score, n) in ours.items()],
     )
-    n = states[-1] if report.quick else 9
+    _times(report, uas)
+
+
+@cache
+def _sentences(path: Path) -> list[Sentence]:
+    return list(read_conllu(path, check_tree=True))
+
+
+def _uas(report: Report, folder: Path, **parameters: Any) -> list[float]:
+    """Score and seconds of training."""
+
+    def compute() -> list[float]:
+        training, dev = (_sentences(folder / name) for name in ("train.conllu.gz", "dev.conllu"))
+        started = time.process_time()
+        parser = DependencyParser(factors=False, **parameters).fit(training)
+        seconds = time.process_time() - started
+        return [float(parser.evaluate(dev)["uas"]), round(seconds, 3)]
+
+    name = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    return report.cell(f"SHAG {name}", compute)
+
+
+def _curves(uas: Callable[..., list[float]], quick: bool) -> dict[str, tuple[str, dict[str, list[tuple[int, float]]]]]:
+    """Title and series of figures 8 and 9."""
+    states = QUICK_STATES if quick else STATES
+    sigma = {
+        f"m = {m:g}": [(n, uas(n_states=n, learner="spectral", basis="sigma-lambda", min_mass=m)[0]) for n in states]
+        for m in (MASSES[:2] if quick else MASSES)
+    }
+    extended = {
+        f"f = {f:g}": [(n, uas(n_states=n, learner="spectral", basis=f)[0]) for n in states]
+        for f in (FACTORS[1:3] if quick else FACTORS)
+    }
+    em = {
+        "EM, random start": [(n, uas(n_states=n, learner="em", max_iter=20)[0]) for n in states],
+        "EM, spectral start": [(n, uas(n_states=n, learner="spectral+em", max_iter=20)[0]) for n in states],
+    }
+    iterations = {
+        f"n = {n}": [
+            (i, uas(n_states=n, learner="em", max_iter=i)[0]) for i in (ITERATIONS[:4] if quick else ITERATIONS)
+        ]
+        for n in states[-2:]
+    }
+    return {
+        "8a": ("Spectral, Sigma' basis", sigma),
+        "8b": ("Spectral, extended basis", extended),
+        "9a": ("EM, 20 iterations", em),
+        "9b": ("EM, random start", iterations),
+    }
+
+
+def _times(report: Report, uas: Callable[..., list[float]]) -> None:
+    n = 9
     spectral = uas(n_states=n, learner="spectral", basis="sigma-lambda", min_mass=0.0)[1]
-    one = uas(n_states=n, learner="em", max_iter=1)[1]
-    ten = uas(n_states=n, learner="em", max_iter=10)[1]
+    one, ten = (uas(n_states=n, learner="em", max_iter=iterations)[1] for iterations in (1, 10))
     report.table(
-        ["training with the same number of states", "CPU seconds"],
+        ["training with nine states", "CPU seconds"],
         [
             ["the whole of spectral training, from sentences", spectral],
             ["the whole of EM training, ten iterations", ten],
