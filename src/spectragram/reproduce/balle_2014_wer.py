@@ -82,5 +82,5 @@ def _write(report: Report, name: str, curves: dict[str, Any], states: tuple[int,
     drawn |= {
         label: [(float(states[0]), single[label]), (float(states[-1]), single[label])] for label in ("bigram", "auto")
     }
-    chart = line_chart(drawn, x_label="states", y_label="WER, %", title=f"Next-symbol error, {name}")
+    chart = line_chart(drawn, x_label="states", y_label="WER, %", log_x=True, title=f"Next-symbol error, {name}")
     report.figure(f"wer-{name.split()[0]}", chart, f"Next-symbol error over the number of states, {name}")
