@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -91,14 +92,11 @@ def _crf(train: LabelledFile, dev: LabelledFile) -> dict[str, float]:
     trainer.set_params({"c1": 0.1, "c2": 0.01, "max_iterations": CRF_ITERATIONS})
     for x, y in zip(train.X, train.y, strict=True):
         trainer.append(_crf_features(x), y)
-    model = str(Path(os.environ.get("TMPDIR", "/tmp")) / f"tagger-benchmark-{os.getpid()}.crf")
-    try:
-        trainer.train(model)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer.train(f"{folder}/model")
         tagger = pycrfsuite.Tagger()
-        tagger.open(model)
+        tagger.open(f"{folder}/model")
         predicted = [tagger.tag(_crf_features(x)) for x in dev.X]
-    finally:
-        Path(model).unlink(missing_ok=True)
     scores = tagging_scores(dev.y, predicted)
     return {measure: scores[measure] for measure in ("accuracy", "span_f1") if measure in scores}
 
