@@ -53,7 +53,7 @@ def simplex_least_squares(
     vertices) for each unit of weight: 1e-14 is exact, 1e-5 is enough for noisy points.
     ``n_jobs`` threads work on rows; the result does not depend on their number.
 
-    >>> simplex_least_squares(np.array([[0.25, 9.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).tolist()
+    >>> simplex_least_squares(np.array([[0.25, 9.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).round(9).tolist()
     [[0.75, 0.25]]
     """
     points, vertices = np.asarray(points, np.float64), np.asarray(vertices, np.float64)
