@@ -12,8 +12,10 @@ from spectragram.data.text import read_text
 from spectragram.errors import InputError
 from spectragram.lm import ClassBigram
 from spectragram.lm.arpa import write_arpa
+from spectragram.lm.em import ClassModel
 from spectragram.lm.learners import LEARNERS
 from spectragram.lm.mixture import N_BUCKETS, fit_weights
+from spectragram.lm.model import LanguageModel
 from spectragram.synthetic import english_text
 
 
@@ -80,6 +82,12 @@ def test_a_word_seen_only_at_the_end_and_rare_words() -> None:
     rare = ClassBigram(2, "kn").fit([["a", "a", "b", "b", "once"]])
     assert "once" not in rare.vocabulary_
     assert rare.vocabulary_.unknown == "<unk>"
+
+
+def test_probabilities_below_single_precision_stay_above_zero() -> None:
+    tables = ClassModel(np.array([[1.0, 1e-60]]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 1e-60]))
+    model = LanguageModel.alone(classes=tables).compact()
+    assert (model.prob(np.array([[0], [0]]), np.array([0, 1])) > 0).all()
 
 
 def test_early_stopping_follows_dev(text: list[list[str]]) -> None:

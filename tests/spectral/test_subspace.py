@@ -37,7 +37,7 @@ def projection(vectors):
 
 @pytest.mark.parametrize("k", [1, 10, 60])
 @pytest.mark.parametrize("form", [scipy.sparse.csc_array, scipy.sparse.csr_matrix, np.asarray, aslinearoperator, "T"])
-@pytest.mark.parametrize("method", ["auto", "dense", *ITERATIVE])
+@pytest.mark.parametrize("method", ["auto", "dense", "gram", *ITERATIVE])
 def test_every_solver_agrees_with_lapack(scaled, method, form, k):
     dense = scaled.toarray().T if form == "T" else scaled.toarray()
     U, sigma, Vt = scipy.linalg.svd(dense)

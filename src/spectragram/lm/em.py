@@ -56,10 +56,10 @@ def bigram_matrix(counts: NgramCounts) -> sparse.csr_array:
     return sparse.csr_array((counts.counts.astype(np.float64), (counts.contexts, counts.words)), shape=shape)
 
 
-def random_start(n_words: int, n_states: int, rng: np.random.Generator) -> ClassModel:
-    """Both tables drawn from a flat Dirichlet."""
-    histories = rng.standard_exponential((n_words, n_states))
-    emissions = rng.standard_exponential((n_words, n_states))
+def random_start(n_words: int, n_states: int, rng: np.random.Generator, shape: float = 50.0) -> ClassModel:
+    """Both tables drawn from a symmetric Dirichlet; the larger ``shape``, the more even they begin."""
+    histories = rng.standard_gamma(shape, (n_words, n_states))
+    emissions = rng.standard_gamma(shape, (n_words, n_states))
     histories /= histories.sum(axis=1, keepdims=True)
     return ClassModel(histories, emissions / emissions.sum(axis=0), histories.mean(axis=0))
 

@@ -60,6 +60,7 @@ class Learner:
     order: int = 3
     prior: float = 10.0
     max_iter: int = 30
+    start_shape: float = 50.0
     seed: int = 0
     n_jobs: int = 1
     min_anchor_count: int | None = None
@@ -105,7 +106,7 @@ class Learner:
         counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.n_jobs, gap=distance - 1)
         rng = np.random.default_rng([self.seed, distance])
         if name == "em":
-            start = random_start(self.n_words, self.n_states, rng)
+            start = random_start(self.n_words, self.n_states, rng, self.start_shape)
         else:
             start = pivot(
                 counts,

@@ -23,6 +23,10 @@ def contexts_of(stream: np.ndarray) -> np.ndarray:
     return np.stack([padded[: len(stream)], padded[1 : len(stream) + 1]], axis=1)
 
 
+SMALLEST = 1e-18
+"""Of an entry of the class tables that is not zero."""
+
+
 @dataclass(frozen=True)
 class LanguageModel:
     """``ngrams`` and class models by the distance of the word they look back to, mixed by ``weights``.
@@ -60,11 +64,16 @@ class LanguageModel:
 
     def compact(self) -> LanguageModel:
         """The same model with class tables in single precision: half the memory, seven digits."""
-        single = {
-            d: ClassModel(*(table.astype(np.float32) for table in (model.histories, model.emissions, model.mix)))
+
+        def single(table: np.ndarray) -> np.ndarray:
+            # EM without a prior drives entries below what single precision holds; their products stay above zero.
+            return np.where(table > 0.0, np.maximum(table, SMALLEST), 0.0).astype(np.float32)
+
+        classes = {
+            d: ClassModel(single(model.histories), single(model.emissions), single(model.mix))
             for d, model in self.classes.items()
         }
-        return replace(self, classes=single)
+        return replace(self, classes=classes)
 
     def get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain values and arrays for a model file."""

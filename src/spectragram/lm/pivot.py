@@ -23,9 +23,6 @@ KAPPA = 5.0
 MAX_CONTEXTS = 1000
 """Context words that the projection is learned from: the most frequent ones say nearly all, with less noise."""
 
-TOLERANCE = 1e-2
-"""Of the SVD. Anchors need directions, not digits."""
-
 MEMBERSHIP_TOLERANCE = 1e-5
 """Of the least squares; what it leaves out is far below the noise of a word's contexts."""
 
@@ -76,7 +73,7 @@ def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Gener
     Q = sparse.csr_array(matrix[frequent].T)
     mass = Q.sum(axis=1)
     scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
-    # At this tolerance the block method needs a few products only, whatever the rank.
-    subspace = find_subspace(scaling.apply(Q), n_states, method="krylov", tolerance=TOLERANCE, rng=rng)
+    # A thousand columns: their Gram matrix is small, and anchors need directions, not digits.
+    subspace = find_subspace(scaling.apply(Q), n_states, method="gram", rng=rng)
     projection = scaling.fold(subspace).right
     return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

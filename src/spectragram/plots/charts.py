@@ -79,7 +79,8 @@ def line_chart(
     width: float = 640,
     height: float = 380,
 ) -> Drawing:
-    """One line with markers per named series of (x, y) points; ``lines=False`` gives a labelled scatter plot."""
+    """One line with markers per named series of finite (x, y) points; ``lines=False`` gives a labelled scatter plot."""
+    series = {name: [p for p in listed if all(map(math.isfinite, p))] for name, listed in series.items()}
     legend = max((text_width(name, 12) for name in series), default=0.0) + 34
     drawing = Drawing(width, height, title)
     points = [p for listed in series.values() for p in listed]

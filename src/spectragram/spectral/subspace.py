@@ -39,7 +39,7 @@ from spectragram.spectral.svd import SOLVERS, Triplets
 
 __all__ = ["Subspace", "choose_method", "find_subspace"]
 
-Method = Literal["auto", "dense", "arpack", "propack", "krylov"]
+Method = Literal["auto", "dense", "arpack", "propack", "krylov", "gram"]
 
 RANK_TOLERANCE = 1e-10
 """Singular values below this share of the largest count as zero."""
@@ -97,8 +97,9 @@ def find_subspace(
         learners divide by them.
     rng : Generator or int
         Start vectors of the iterative solvers; the same seed gives the same result.
-    method : {"auto", "dense", "arpack", "propack", "krylov"}
-        The solver; "auto" chooses by size and rank, see the table in this module.
+    method : {"auto", "dense", "arpack", "propack", "krylov", "gram"}
+        The solver; "auto" chooses by size and rank, see the table in this module. "gram" is never chosen, since it
+        cannot tell small singular values from zero, but is the quickest for a thousand columns and noisy counts.
     tolerance : float
         Residuals of the iterative solvers, relative to the largest singular value.
     truncate : bool
