@@ -11,11 +11,12 @@ import spectragram
 
 ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
-LEAVES = {"errors", "_version"}
+LEAVES = {"errors", "_version", "kernels"}
 SHARED = {"engine", "metrics", "storage", "estimator", "progress", "files", "data", "spectral", "inference"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "_version": set(),
+    "kernels": set(),
     "files": LEAVES,
     "progress": LEAVES,
     "data": LEAVES | {"files"},

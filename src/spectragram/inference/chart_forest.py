@@ -23,11 +23,9 @@ import numpy as np
 from numba import njit
 
 from spectragram.inference.chart_rules import Forest, Rules
+from spectragram.kernels import REORDER
 
 __all__ = ["Operators", "Posteriors", "forest_posteriors", "layout", "make_operators", "thin_forest"]
-
-REORDER = {"reassoc", "contract", "nsz"}
-"""Sums may be taken in any order, so that the compiler can use wide registers; the result is the same on every run."""
 
 
 class Operators(NamedTuple):
@@ -181,21 +179,26 @@ def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type
             for x in range(offset[first_item[s]], offset[first_item[s + 1]]):
                 alpha[x] *= scale
             exponent[s] = base + shift
-        for e in range(first_link[s], first_link[s + 1]):
-            upper, rule, lower = links[e]
-            begin = offset[lower]
-            if rule < 0:
-                kept = operators.state_start[items[lower, 0]]
-                for x in range(offset[upper + 1] - offset[upper]):
-                    alpha[offset[upper] + x] += operators.kept[kept + x] * alpha[begin + x]
-            else:
-                n_lower = offset[lower + 1] - begin
-                for x in range(offset[upper + 1] - offset[upper]):
-                    row = operators.unary_start[rule] + x * n_lower
-                    total = 0.0
-                    for y in range(n_lower):
-                        total += operators.unary[row + y] * alpha[begin + y]
-                    alpha[offset[upper] + x] += total
+        _climb_links(operators, items, links[first_link[s] : first_link[s + 1]], offset, alpha)
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _climb_links(operators, items, links, offset, alpha):  # type: ignore[no-untyped-def]
+    """Top vectors of a span from its bottom vectors: kept as they are, or under a unary rule."""
+    for upper, rule, lower in links:
+        begin = offset[lower]
+        if rule < 0:
+            kept = operators.state_start[items[lower, 0]]
+            for x in range(offset[upper + 1] - offset[upper]):
+                alpha[offset[upper] + x] += operators.kept[kept + x] * alpha[begin + x]
+        else:
+            n_lower = offset[lower + 1] - begin
+            for x in range(offset[upper + 1] - offset[upper]):
+                row = operators.unary_start[rule] + x * n_lower
+                total = 0.0
+                for y in range(n_lower):
+                    total += operators.unary[row + y] * alpha[begin + y]
+                alpha[offset[upper] + x] += total
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)

@@ -158,59 +158,73 @@ def _outside_tree(rules, operators, nodes, first, last, offset, alpha, beta, out
             if nodes.kind[n] == LEXICAL:
                 lexical[rule, x] += posterior
         if nodes.kind[n] == UNARY:
-            below = offset[nodes.left[n] - first]
-            n_below = operators.n_states[nodes.symbol[nodes.left[n]]]
-            total = 0.0
-            for y in range(n_below):
-                beta[below + y] = 0.0
-            for x in range(m):
-                row = operators.unary_start[rule] + x * n_below
-                for y in range(n_below):
-                    beta[below + y] += beta[here + x] * operators.unary[row + y]
-            for y in range(n_below):
-                total += beta[below + y] * alpha[below + y]
-            for x in range(m):
-                row = operators.unary_start[rule] + x * n_below
-                for y in range(n_below):
-                    unary[row + y] += beta[here + x] * alpha[below + y] / total
+            _below_unary(operators, nodes, n, first, offset, alpha, beta, unary)
         elif nodes.kind[n] == BINARY:
-            left, right = nodes.left[n], nodes.right[n]
-            a_left, a_right = offset[left - first], offset[right - first]
-            n_left, n_right = operators.n_states[nodes.symbol[left]], operators.n_states[nodes.symbol[right]]
-            n_pairs = n_left * n_right
-            start = operators.binary_start[rule]
             if nodes.kept[n]:
                 # Below this node the weight of keeping it belongs to the outside.
                 for x in range(m):
                     beta[here + x] *= operators.kept[states + x]
-            for pair in range(n_pairs):
-                outer[pair] = 0.0
-            for x in range(m):
-                above = beta[here + x]
-                row = start + x * n_pairs
-                for pair in range(n_pairs):
-                    outer[pair] += above * operators.binary[row + pair]
-            for z in range(n_right):
-                beta[a_right + z] = 0.0
-            total = 0.0
-            for y in range(n_left):
-                value = alpha[a_left + y]
-                inner = 0.0
-                for z in range(n_right):
-                    entry = outer[y * n_right + z]
-                    beta[a_right + z] += value * entry
-                    inner += entry * alpha[a_right + z]
-                beta[a_left + y] = inner
-                total += inner * value
-            for y in range(n_left):
-                value = alpha[a_left + y] / total
-                for z in range(n_right):
-                    outer[y * n_right + z] = value * alpha[a_right + z]
-            for x in range(m):
-                above = beta[here + x]
-                row = start + x * n_pairs
-                for pair in range(n_pairs):
-                    binary[row + pair] += above * outer[pair]
+            _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, binary)
+
+
+@njit(cache=True, nogil=True)
+def _below_unary(operators, nodes, n, first, offset, alpha, beta, counts):  # type: ignore[no-untyped-def]
+    """The outside vector of the child of a unary node, and the expected counts of its rule."""
+    rule, child = nodes.rule[n], nodes.left[n]
+    here, below = offset[n - first], offset[child - first]
+    m, n_below = operators.n_states[nodes.symbol[n]], operators.n_states[nodes.symbol[child]]
+    for y in range(n_below):
+        beta[below + y] = 0.0
+    for x in range(m):
+        row = operators.unary_start[rule] + x * n_below
+        for y in range(n_below):
+            beta[below + y] += beta[here + x] * operators.unary[row + y]
+    total = 0.0
+    for y in range(n_below):
+        total += beta[below + y] * alpha[below + y]
+    for x in range(m):
+        row = operators.unary_start[rule] + x * n_below
+        for y in range(n_below):
+            counts[row + y] += beta[here + x] * alpha[below + y] / total
+
+
+@njit(cache=True, nogil=True)
+def _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
+    """The outside vectors of both children of a binary node, and the expected counts of its rule."""
+    left, right, here = nodes.left[n], nodes.right[n], offset[n - first]
+    a_left, a_right = offset[left - first], offset[right - first]
+    m = operators.n_states[nodes.symbol[n]]
+    n_left, n_right = operators.n_states[nodes.symbol[left]], operators.n_states[nodes.symbol[right]]
+    n_pairs = n_left * n_right
+    start = operators.binary_start[nodes.rule[n]]
+    for pair in range(n_pairs):
+        outer[pair] = 0.0
+    for x in range(m):
+        above = beta[here + x]
+        row = start + x * n_pairs
+        for pair in range(n_pairs):
+            outer[pair] += above * operators.binary[row + pair]
+    for z in range(n_right):
+        beta[a_right + z] = 0.0
+    total = 0.0
+    for y in range(n_left):
+        value = alpha[a_left + y]
+        inner = 0.0
+        for z in range(n_right):
+            entry = outer[y * n_right + z]
+            beta[a_right + z] += value * entry
+            inner += entry * alpha[a_right + z]
+        beta[a_left + y] = inner
+        total += inner * value
+    for y in range(n_left):
+        value = alpha[a_left + y] / total
+        for z in range(n_right):
+            outer[y * n_right + z] = value * alpha[a_right + z]
+    for x in range(m):
+        above = beta[here + x]
+        row = start + x * n_pairs
+        for pair in range(n_pairs):
+            counts[row + pair] += above * outer[pair]
 
 
 @njit(cache=True, nogil=True)

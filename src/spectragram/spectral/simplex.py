@@ -21,13 +21,12 @@ import numpy as np
 from numba import njit
 
 from spectragram.errors import InputError
+from spectragram.kernels import REORDER
 
 __all__ = ["project_to_simplex", "simplex_least_squares"]
 
 ROWS_AT_A_TIME = 512
 """What one thread solves before it takes more."""
-REORDER = {"reassoc", "contract", "nsz"}
-"""Sums may be taken in any order, so that the compiler can use wide registers; the result is the same on every run."""
 
 
 def project_to_simplex(points: np.ndarray) -> np.ndarray:
