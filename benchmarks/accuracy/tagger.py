@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from spectragram.metrics import tagging_scores
+from spectragram.reproduce.entities import crf_labels
 from spectragram.tagging import SPEECH_VIEWS, Tagger
 from spectragram.tagging.files import LabelledFile, Layout, read_labelled
 
@@ -84,19 +85,13 @@ def _row(
 
 def _crf(train: LabelledFile, dev: LabelledFile) -> dict[str, float]:
     """The same data through python-crfsuite with the usual window features; nothing where it is not installed."""
-    try:
-        import pycrfsuite
-    except ImportError:
+    if find_spec("pycrfsuite") is None:
         return {}
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.set_params({"c1": 0.1, "c2": 0.01, "max_iterations": CRF_ITERATIONS})
-    for x, y in zip(train.X, train.y, strict=True):
-        trainer.append(_crf_features(x), y)
-    with tempfile.TemporaryDirectory() as folder:
-        trainer.train(f"{folder}/model")
-        tagger = pycrfsuite.Tagger()
-        tagger.open(f"{folder}/model")
-        predicted = [tagger.tag(_crf_features(x)) for x in dev.X]
+    predicted = crf_labels(
+        [(_crf_features(x), y) for x, y in zip(train.X, train.y, strict=True)],
+        [_crf_features(x) for x in dev.X],
+        max_iterations=CRF_ITERATIONS,
+    )
     scores = tagging_scores(dev.y, predicted)
     return {measure: scores[measure] for measure in ("accuracy", "span_f1") if measure in scores}
 

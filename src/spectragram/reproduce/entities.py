@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +19,7 @@ from spectragram.data.columns import read_columns
 from spectragram.errors import InputError
 from spectragram.metrics.sequences import span_scores
 
-__all__ = ["TASKS", "entity_scores"]
+__all__ = ["TASKS", "crf_labels", "entity_scores"]
 
 PREFIXES = (4, 6, 10, 20)
 Sentences = list[tuple[list[str], list[str]]]
@@ -74,18 +74,35 @@ def cluster_paths(train: Sentences, more_text: list[Path], learner: str, **optio
 
 def tagger_f1(train: Sentences, dev: Sentences, paths: dict[str, str], max_iterations: int = 80) -> float:
     """F1 of a CRF that sees the paths of words, if any."""
+    predicted = crf_labels(
+        [(sentence_features(words, paths), labels) for words, labels in train],
+        [sentence_features(words, paths) for words, _ in dev],
+        max_iterations=max_iterations,
+        possible_transitions=True,
+    )
+    return round(span_scores([labels for _, labels in dev], predicted)["f1"], 2)
+
+
+def crf_labels(
+    train: Iterable[tuple[list[list[str]], list[str]]],
+    dev: Iterable[list[list[str]]],
+    *,
+    max_iterations: int,
+    possible_transitions: bool = False,
+) -> list[list[str]]:
+    """Labels of dev sequences (features of each token) by crfsuite, learned from (features, labels) of others."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.1, "c2": 0.01, "max_iterations": max_iterations, "feature.possible_transitions": True})
-    for words, labels in train:
-        trainer.append(pycrfsuite.ItemSequence(sentence_features(words, paths)), labels)
+    settings = {"c1": 0.1, "c2": 0.01, "max_iterations": max_iterations}
+    trainer.set_params(settings | {"feature.possible_transitions": possible_transitions})
+    for features, labels in train:
+        trainer.append(features, labels)
     with tempfile.TemporaryDirectory() as folder:
         trainer.train(f"{folder}/model")
         tagger = pycrfsuite.Tagger()
         tagger.open(f"{folder}/model")
-        predicted = [tagger.tag(pycrfsuite.ItemSequence(sentence_features(words, paths))) for words, _ in dev]
-    return round(span_scores([labels for _, labels in dev], predicted)["f1"], 2)
+        return [tagger.tag(features) for features in dev]
 
 
 def sentence_features(words: Sequence[str], paths: dict[str, str]) -> list[list[str]]:
