@@ -69,6 +69,10 @@ def test_parameters_are_stored_as_given(case: ContractCase) -> None:
     assert clone(model).get_params() == params
     assert model.set_params(random_state=7) is model
     assert model.get_params()["random_state"] == 7
+    assert "random_state=7" in repr(model)
+    assert "verbose" not in repr(model)  # only what differs from the default is shown
+    with pytest.raises(errors.InputError, match="has no parameter 'colour'; there are"):
+        model.set_params(colour="red")
 
 
 def test_fit_returns_self_and_leaves_parameters_alone(case: ContractCase) -> None:
