@@ -4,10 +4,12 @@
     python -m benchmarks --quick            a subset that takes a few minutes
     python -m benchmarks speed/encode_text  only what starts with this
 
-Each module ``benchmarks/{accuracy,speed}/<name>.py`` has ``run(quick) -> list of rows``; a row is a dict with
+Each module ``benchmarks/{speed,accuracy,beside}/<name>.py`` has ``run(quick) -> list of rows`` (``beside`` runs another
+tool on the same data, turn by turn); a row is a dict with
 
     name, measure, value                what was measured
     anchor, anchor_source, better       what to compare it with (may be None), and whether "higher" or "lower" is better
+    spread                              of a ratio over turns: smallest and largest
 
 Accuracy needs the corpora that SPECTRAGRAM_DATA names; without them a module returns no rows and is listed as skipped.
 """
@@ -63,7 +65,7 @@ def main() -> None:
 def _names(only: list[str]) -> list[str]:
     names = [
         f"{folder}/{path.stem}"
-        for folder in ("speed", "accuracy")
+        for folder in ("speed", "accuracy", "beside")
         for path in sorted((HERE / folder).glob("[a-z]*.py"))
     ]
     chosen = [name for name in names if not only or any(name.startswith(wanted) for wanted in only)]
@@ -79,7 +81,10 @@ def _line(row: dict[str, Any]) -> list[Any]:
         ahead = row["value"] >= anchor if row.get("better") == "higher" else row["value"] <= anchor
         verdict = "better" if ahead else "worse"
     shown = "" if anchor is None else anchor
-    return [row["name"], row["measure"], row["value"], shown, verdict, row.get("anchor_source") or ""]
+    value = row["value"]
+    if "spread" in row:
+        value = f"{value:.2f} ({row['spread'][0]:.2f} to {row['spread'][1]:.2f})"
+    return [row["name"], row["measure"], value, shown, verdict, row.get("anchor_source") or ""]
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ import spectragram
 
 ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
-LEAVES = {"errors", "_version", "kernels"}
+LEAVES = {"display", "errors", "_version", "kernels"}
 SHARED = {"engine", "metrics", "storage", "estimator", "progress", "files", "data", "spectral", "inference"}
 MAY_IMPORT: dict[str, set[str]] = {
+    "display": set(),
     "errors": set(),
     "_version": set(),
     "kernels": set(),

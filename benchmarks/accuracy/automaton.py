@@ -6,14 +6,13 @@ score. Quick: five problems and the 12 tags.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.automata import Automaton
 from spectragram.automata.hankel import ExactBlock
 from spectragram.automata.spectral import automaton_from_block
@@ -29,16 +28,16 @@ SPLEARN = {1: 30.644, 3: 50.550, 7: 51.265, 29: 24.253, 33: 32.374, 39: 10.021, 
 TAGS = {"12 tags": ("upos", 59.2), "45 tags": ("xpos", 63.5)}
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     rows = [_exact_recovery()]
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if folder:
-        rows += _pautomac(Path(folder) / "pautomac", QUICK if quick else tuple(PROBLEMS))
-        rows += _next_tags(Path(folder) / "wsj-dependencies", quick)
+    folder = data_folder()
+    if folder is not None:
+        rows += _pautomac(folder / "pautomac", QUICK if quick else tuple(PROBLEMS))
+        rows += _next_tags(folder / "wsj-dependencies", quick)
     return rows
 
 
-def _exact_recovery() -> dict[str, Any]:
+def _exact_recovery() -> Row:
     """Largest error of any string's value, from exact blocks of twenty random automata."""
     rng = np.random.default_rng(0)
     worst = 0.0
@@ -49,10 +48,10 @@ def _exact_recovery() -> dict[str, Any]:
         shifted = np.stack([true.hankel(basis, basis, symbol=s) for s in range(3)])
         learned, *_ = automaton_from_block(ExactBlock(H, shifted, H[0], H[:, 0]), 5, smallest=1e-12)
         worst = max(worst, float(np.abs(learned.values(probes) - [true.value(x) for x in probes]).max()))
-    return _row("20 random automata, 5 states", "largest error of a value, exact block", worst, 1e-9, "goal")
+    return row("20 random automata, 5 states", "largest error of a value, exact block", worst, 1e-9, "goal")
 
 
-def _pautomac(folder: Path, problems: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+def _pautomac(folder: Path, problems: tuple[int, ...]) -> Iterator[Row]:
     distances, slowest = [], 0.0
     for problem in problems:
         training = folder / f"{problem}.pautomac.train"
@@ -65,34 +64,23 @@ def _pautomac(folder: Path, problems: tuple[int, ...]) -> Iterator[dict[str, Any
         scores = pautomac_scores(solution, np.exp(log_probs - log_probs.max()))
         distances.append(scores["pautomac"] - scores["pautomac_bound"])
         name = f"PAutomaC {problem}, bound {scores['pautomac_bound']:.3f}"
-        yield _row(name, "perplexity", scores["pautomac"], SPLEARN.get(problem), "scikit-splearn, measured")
+        yield row(name, "perplexity", scores["pautomac"], SPLEARN.get(problem), "scikit-splearn, measured")
     name = f"PAutomaC, {len(problems)} problems, defaults"
     winner = "competition winner, all 48 problems"
-    yield _row(name, "mean distance to the bound", float(np.mean(distances)), 0.025, winner)
-    yield _row(name, "median distance to the bound", float(np.median(distances)), 0.013, winner)
-    yield _row(name, "slowest fit, s", slowest, 30.0, "goal")
+    yield row(name, "mean distance to the bound", float(np.mean(distances)), 0.025, winner)
+    yield row(name, "median distance to the bound", float(np.median(distances)), 0.013, winner)
+    yield row(name, "slowest fit, s", slowest, 30.0, "goal")
 
 
-def _next_tags(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
+def _next_tags(folder: Path, quick: bool) -> Iterator[Row]:
     for name, (column, goal) in list(TAGS.items())[: 1 if quick else None]:
         training, dev = (_tags(folder / part, column) for part in ("train.conllu.gz", "dev.conllu"))
         for learner in ("auto", "spectral", "ngram"):
             model = Automaton(learner=learner, n_jobs=-1).fit(training)
             anchor = goal if learner == "auto" else None
             source = "prototype: spectral mixed with 3-symbol contexts"
-            yield _row(f"WSJ dev, {name}, {learner}", "wrong next tag, %", model.evaluate(dev)["wer"], anchor, source)
+            yield row(f"WSJ dev, {name}, {learner}", "wrong next tag, %", model.evaluate(dev)["wer"], anchor, source)
 
 
 def _tags(path: Path, column: str) -> list[list[str]]:
     return [list(getattr(sentence, column)) for sentence in read_conllu(path)]
-
-
-def _row(name: str, measure: str, value: float, anchor: float | None, source: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": None if anchor is None else source,
-        "better": "lower",
-    }

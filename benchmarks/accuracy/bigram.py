@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
+from benchmarks.measure import Row, data_folder, row
 from spectragram.data.text import read_text
 from spectragram.lm import ClassBigram
 
@@ -12,11 +10,11 @@ OWN = "independent modified Kneser-Ney on the same stream"
 PAPER = "Cohen & Collins 2014, table 2"
 
 
-def run(quick: bool) -> list[dict]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is None:
         return []
-    lm = Path(folder) / "brown-text" / "lm"
+    lm = folder / "brown-text" / "lm"
     train, dev, test = (read_text(lm / name) for name in ("train.txt.gz", "dev.txt.gz", "test.txt"))
     cases = [
         ("bigram KN", {"learner": "kn", "order": 2}, 334.1, OWN),
@@ -29,7 +27,5 @@ def run(quick: bool) -> list[dict]:
     rows = []
     for name, settings, anchor, source in cases:
         model = ClassBigram(128, n_jobs=-1, **settings).fit(train, dev=dev)
-        value = model.perplexity(test)
-        row = {"name": name, "measure": "perplexity, Brown test", "value": round(value, 1)}
-        rows.append({**row, "anchor": anchor, "anchor_source": source, "better": "lower"})
+        rows.append(row(name, "perplexity, Brown test", round(model.perplexity(test), 1), anchor, source))
     return rows

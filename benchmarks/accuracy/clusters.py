@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.clusters import PairCounts, WordClusters, count_files
 from spectragram.errors import InputError
 from spectragram.reproduce.entities import TASKS, entity_scores
@@ -16,11 +16,11 @@ OTHERS = {"spectral": {100: 0.750, 200: 0.842}, "brown": LIANG}
 SOURCE = {"spectral": "singular (C++, the paper's authors)", "brown": "brown-cluster (Liang, C++)"}
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows of mutual information (nats) on the training text and on held-out text, and of entity F1."""
-    if "SPECTRAGRAM_DATA" not in os.environ:
+    data = data_folder()
+    if data is None:
         return []
-    data = Path(os.environ["SPECTRAGRAM_DATA"])
     sizes = [100, 200] if quick else [100, 200, 500, 1000]
     rows = _information(data / "brown-text" / "brown.words.txt.gz", sizes, quick)
     rows += _held_out(data / "brown-text" / "lm", "brown-text", ("train.txt.gz", "dev.txt.gz"), sizes)
@@ -28,34 +28,31 @@ def run(quick: bool) -> list[dict[str, Any]]:
     return rows + _entities(data, quick)
 
 
-def _information(text: Path, sizes: list[int], quick: bool) -> list[dict[str, Any]]:
+def _information(text: Path, sizes: list[int], quick: bool) -> list[Row]:
     counts = count_files(text, max_size=10_000, window=1)
     rows = []
     for m in sizes:
-        rows.append(_row(f"brown-text, {m} clusters", _fitted(counts, m), LIANG[m], "brown-cluster (Liang, C++)"))
+        rows.append(_row(f"brown-text, {m} clusters", _information_of(counts, m), LIANG[m], SOURCE["brown"]))
         for learner, anchors in OTHERS.items():
             if m in anchors and (not quick or m == 100):
-                model = _fitted(counts, m, learner=learner)
-                rows.append(_row(f"brown-text, {m} clusters, {learner}", model, anchors[m], SOURCE[learner]))
+                value = _information_of(counts, m, learner=learner)
+                rows.append(_row(f"brown-text, {m} clusters, {learner}", value, anchors[m], SOURCE[learner]))
     return rows
+
+
+def _information_of(counts: PairCounts, m: int, **options: Any) -> float:
+    return _fitted(counts, m, **options).summary_["mutual_information"]
 
 
 def _fitted(counts: PairCounts, m: int, **options: Any) -> WordClusters:
     return WordClusters(m, max_vocabulary=10_000, n_dimensions=0, n_jobs=-1, **options).fit(counts)
 
 
-def _row(name: str, model: WordClusters, anchor: float, source: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": "mutual information (nats)",
-        "value": round(model.summary_["mutual_information"], 4),
-        "anchor": anchor,
-        "anchor_source": source,
-        "better": "higher",
-    }
+def _row(name: str, value: float, anchor: float | None, source: str) -> Row:
+    return row(name, "mutual information (nats)", round(value, 4), anchor, source, "higher")
 
 
-def _held_out(folder: Path, name: str, files: tuple[str, str], sizes: list[int]) -> list[dict[str, Any]]:
+def _held_out(folder: Path, name: str, files: tuple[str, str], sizes: list[int]) -> list[Row]:
     """Clusters of the training part, their mutual information there and on the other part."""
     counts = count_files(folder / files[0], max_size=10_000, window=1)
     rows = []
@@ -63,19 +60,13 @@ def _held_out(folder: Path, name: str, files: tuple[str, str], sizes: list[int])
         exchange = _fitted(counts, m)
         spectral = _fitted(counts, m, learner="spectral") if m <= 200 else None
         for part, file in zip(("train", "held-out"), files, strict=True):
-            row = {
-                "name": f"{name} {part}, {m} clusters",
-                "measure": "mutual information (nats)",
-                "value": round(exchange.score(folder / file), 4),
-                "anchor": None if spectral is None else round(spectral.score(folder / file), 4),
-                "anchor_source": None if spectral is None else "the paper's method, ours",
-                "better": "higher",
-            }
-            rows.append(row)
+            anchor = None if spectral is None else round(spectral.score(folder / file), 4)
+            value = exchange.score(folder / file)
+            rows.append(_row(f"{name} {part}, {m} clusters", value, anchor, "the paper's method, ours"))
     return rows
 
 
-def _entities(data: Path, quick: bool) -> list[dict[str, Any]]:
+def _entities(data: Path, quick: bool) -> list[Row]:
     """What clusters are worth to an entity tagger; nothing where python-crfsuite is not installed."""
     rows = []
     for name in list(TASKS)[: 1 if quick else None]:
@@ -85,6 +76,5 @@ def _entities(data: Path, quick: bool) -> list[dict[str, Any]]:
             return []
         for other in ("without", "paper"):
             source = {"without": "the same tagger without clusters", "paper": "with the paper's clusters"}[other]
-            row = {"name": f"{name}, our clusters", "measure": "entity F1", "value": scores["ours"]}
-            rows.append(row | {"anchor": scores[other], "anchor_source": source, "better": "higher"})
+            rows.append(row(f"{name}, our clusters", "entity F1", scores["ours"], scores[other], source, "higher"))
     return rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.constituency import ConstituencyParser
 from spectragram.data.brackets import read_trees
 from spectragram.data.trees import Tree
@@ -29,16 +28,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is None:
         return []
     rows = []
     names = ["wsj-sample"] if quick else list(TREEBANKS)
     for name in names:
         train, dev, limit = TREEBANKS[name]
-        trees = list(read_trees(Path(folder) / train))
-        gold = list(read_trees(Path(folder) / dev))[:limit]
+        trees = list(read_trees(folder / train))
+        gold = list(read_trees(folder / dev))[:limit]
         for setting in ["fast", "default"] if quick else list(SETTINGS):
             rows += _measure(f"{name} {setting}", SETTINGS[setting], trees, gold, BERKELEY.get(name))
     return rows
@@ -46,15 +45,10 @@ def run(quick: bool) -> list[dict[str, Any]]:
 
 def _measure(
     name: str, settings: dict[str, Any], trees: list[Tree], gold: list[Tree], anchor: float | None
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     model = ConstituencyParser(**settings).fit(trees)
     scores = bracket_scores(gold, model.parse([tree.leaves() for tree in gold]))
-    f1 = {"name": name, "measure": "F1", "value": scores["f1"], "anchor": anchor, "anchor_source": SOURCE}
-    tags = {
-        "name": name,
-        "measure": "tag accuracy",
-        "value": scores["tag_accuracy"],
-        "anchor": None,
-        "anchor_source": "",
-    }
-    return [f1 | {"better": "higher"}, tags | {"better": "higher"}]
+    return [
+        row(name, "F1", scores["f1"], anchor, SOURCE, "higher"),
+        row(name, "tag accuracy", scores["tag_accuracy"], better="higher"),
+    ]

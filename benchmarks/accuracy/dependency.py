@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.data import Sentence, read_conllu
 from spectragram.dependency import DependencyParser
 
@@ -26,41 +26,30 @@ FACTORED: dict[str, tuple[dict[str, Any], float, str]] = {
 }
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is None:
         return []
-    train, dev = _read(Path(folder) / "wsj-dependencies", "train.conllu.gz", "dev.conllu")
+    train, dev = _read(folder / "wsj-dependencies", "train.conllu.gz", "dev.conllu")
     rows = []
     for name, (parameters, anchor, source) in PAPER_MODELS.items():
         scores = DependencyParser(factors=False, n_jobs=-1, **parameters).fit(train).evaluate(dev)
-        rows.append(_row(f"WSJ sample, {name}", "UAS", scores["uas"], anchor, source))
+        rows.append(row(f"WSJ sample, {name}", "UAS", scores["uas"], anchor, source))
     for name, (parameters, anchor, source) in FACTORED.items():
         scores = DependencyParser(n_jobs=-1, **parameters).fit(train).evaluate(dev)
-        rows.append(_row(f"WSJ sample, factors, {name}", "UAS", scores["uas"], anchor, source))
-        rows.append(_row(f"WSJ sample, factors, {name}", "UAS without punctuation", scores["uas_nopunct"], None, ""))
-    return rows if quick else rows + _web_rows(Path(folder) / "ud-ewt")
+        rows.append(row(f"WSJ sample, factors, {name}", "UAS", scores["uas"], anchor, source))
+        rows.append(row(f"WSJ sample, factors, {name}", "UAS without punctuation", scores["uas_nopunct"]))
+    return rows if quick else rows + _web_rows(folder / "ud-ewt")
 
 
-def _web_rows(folder: Path) -> list[dict[str, Any]]:
+def _web_rows(folder: Path) -> list[Row]:
     train, dev = _read(folder, "en_ewt-ud-train.conllu.gz", "en_ewt-ud-dev.conllu.gz")
     rows = []
     for name, words in (("tags alone", False), ("words", True)):
         scores = DependencyParser(words=words, n_jobs=-1).fit(train).evaluate(dev)
-        rows += [_row(f"EWT, gold tags, {name}", key.upper(), scores[key], None, "") for key in ("uas", "las")]
+        rows += [row(f"EWT, gold tags, {name}", key.upper(), scores[key]) for key in ("uas", "las")]
     return rows
 
 
 def _read(folder: Path, *names: str) -> list[list[Sentence]]:
     return [list(read_conllu(folder / name, check_tree=True)) for name in names]
-
-
-def _row(name: str, measure: str, value: float, anchor: float | None, source: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": source,
-        "better": "higher",
-    }

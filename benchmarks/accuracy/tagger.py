@@ -1,16 +1,14 @@
-"""Taggers on dev sets: chunks, parts of speech, names and phones, with a CRF trained in the same run."""
+"""Taggers on dev sets: chunks, parts of speech, names and phones (a CRF on the same files: beside/crfsuite)."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from importlib.util import find_spec
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from spectragram.metrics import tagging_scores
-from spectragram.reproduce.entities import crf_labels
+from benchmarks.measure import Row, data_folder, row
 from spectragram.tagging import SPEECH_VIEWS, Tagger
 from spectragram.tagging.files import LabelledFile, Layout, read_labelled
 
@@ -32,15 +30,14 @@ TARGETS = {
     ("CoNLL-2000, words", "spectral+em"): 94.2,
 }
 SPECTRAL_STATES = 12
-CRF_ITERATIONS = 60
 SPEECH = Layout("npz", drop=("sa1", "sa2"))
+score = partial(row, better="higher")
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    data = data_folder()
+    if data is None:
         return []
-    data = Path(folder)
     rows = []
     for name in islice(CORPORA, 2) if quick else CORPORA:
         train, dev = (read_labelled(data / part, CORPORA[name][2]) for part in CORPORA[name][:2])
@@ -48,8 +45,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     return [*rows, *_speech_rows(data / "timit-sample", quick)]
 
 
-def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -> Iterator[dict[str, Any]]:
-    crf = {} if quick else _crf(train, dev)
+def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -> Iterator[Row]:
     taggers = {
         "hmm": Tagger(learner="hmm", n_jobs=-1),
         "spectral": Tagger(SPECTRAL_STATES, "spectral", n_jobs=-1),
@@ -63,53 +59,11 @@ def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -
         for measure in ("accuracy", "span_f1"):
             if measure not in scores:
                 continue
-            target = TARGETS.get((name, learner)) if measure == "accuracy" else None
-            anchor, source = (target, "target") if target else (crf.get(measure), f"CRF, {CRF_ITERATIONS} iterations")
-            yield _row(f"{name}: {learner}", measure, scores[measure], anchor, source)
-    for measure, value in crf.items():
-        yield _row(f"{name}: CRF", measure, value)
+            goal = TARGETS.get((name, learner)) if measure == "accuracy" else None
+            yield score(f"{name}: {learner}", measure, scores[measure], goal, "target")
 
 
-def _row(
-    name: str, measure: str, value: float, anchor: float | None = None, source: str | None = None
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": source if anchor is not None else None,
-        "better": "higher",
-    }
-
-
-def _crf(train: LabelledFile, dev: LabelledFile) -> dict[str, float]:
-    """The same data through python-crfsuite with the usual window features; nothing where it is not installed."""
-    if find_spec("pycrfsuite") is None:
-        return {}
-    predicted = crf_labels(
-        [(_crf_features(x), y) for x, y in zip(train.X, train.y, strict=True)],
-        [_crf_features(x) for x in dev.X],
-        max_iterations=CRF_ITERATIONS,
-    )
-    scores = tagging_scores(dev.y, predicted)
-    return {measure: scores[measure] for measure in ("accuracy", "span_f1") if measure in scores}
-
-
-def _crf_features(sequence: list[Any]) -> list[list[str]]:
-    tokens = [token if isinstance(token, tuple) else (token,) for token in sequence]
-    rows = []
-    for i, (word, *_) in enumerate(tokens):
-        row = ["bias", f"shape={word.isupper()}{word.istitle()}{word.isdigit()}{'-' in word}"]
-        row += [f"suffix={word[-n:].lower()}" for n in (1, 2, 3, 4)] + [f"prefix={word[:3].lower()}"]
-        for k in (-2, -1, 0, 1, 2):
-            here = tokens[i + k] if 0 <= i + k < len(tokens) else ("<>",)
-            row += [f"{k}:{column}={text.lower()}" for column, text in enumerate(here)]
-        rows.append(row)
-    return rows
-
-
-def _speech_rows(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
+def _speech_rows(folder: Path, quick: bool) -> Iterator[Row]:
     """Frame accuracy: the paper's figures 5, 7 and 8 on a smaller corpus, then Gaussian states."""
     train, dev = (read_labelled(folder / f"{part}.npz", SPEECH) for part in ("train", "dev"))
 
@@ -119,28 +73,28 @@ def _speech_rows(folder: Path, quick: bool) -> Iterator[dict[str, Any]]:
         return tagger.evaluate(dev.X, dev.y)["accuracy"]
 
     name = "TIMIT sample"
-    yield _row(f"{name}: unigram", "frame accuracy", accuracy(learner="unigram"), 48.04, "paper, full TIMIT")
+    yield score(f"{name}: unigram", "frame accuracy", accuracy(learner="unigram"), 48.04, "paper, full TIMIT")
     hmm = accuracy(learner="hmm", emissions="classes")
-    yield _row(f"{name}: hmm", "frame accuracy", hmm, 54.08, "paper, full TIMIT")
+    yield score(f"{name}: hmm", "frame accuracy", hmm, 54.08, "paper, full TIMIT")
     sizes = (4,) if quick else (2, 4, 8, 16, 24)
     best_em = 0.0
     for m in sizes:
         # As the paper does for EM: the iteration that scores best on dev.
         value = accuracy(dev_stop=True, n_states=m, learner="em", emissions="classes", max_iter=15, n_starts=1)
         best_em = max(best_em, value)
-        yield _row(f"{name}: em({m})", "frame accuracy", value, 56.80, "paper, EM(4), full TIMIT dev")
+        yield score(f"{name}: em({m})", "frame accuracy", value, 56.80, "paper, EM(4), full TIMIT dev")
     for m in sizes:
         value = accuracy(n_states=m, learner="spectral")
         if m == 4:
-            yield _row(f"{name}: spectral({m})", "frame accuracy", value, hmm + 1.5, "HMM + 1.5")
-            yield _row(f"{name}: spectral({m})", "frame accuracy", value, best_em, "best EM, same run")
+            yield score(f"{name}: spectral({m})", "frame accuracy", value, hmm + 1.5, "HMM + 1.5")
+            yield score(f"{name}: spectral({m})", "frame accuracy", value, best_em, "best EM, same run")
         else:
-            yield _row(f"{name}: spectral({m})", "frame accuracy", value, 56.94, "paper, m=24, full TIMIT dev")
+            yield score(f"{name}: spectral({m})", "frame accuracy", value, 56.94, "paper, m=24, full TIMIT dev")
     for dropped in (["position"], ["position", "next", "previous"]):
         views = SPEECH_VIEWS.without(*dropped)
         given = {view: list(getattr(views, view)) for view in ("future", "past", "present", "destiny")}
         value = accuracy(n_states=4, learner="spectral", views=given)
-        yield _row(f"{name}: spectral(4) without {', '.join(dropped)}", "frame accuracy", value)
-    yield _row(f"{name}: Gaussian hmm", "frame accuracy", accuracy(learner="hmm"))
-    yield _row(f"{name}: Gaussian states, one model", "frame accuracy", accuracy(n_models=1), 60.0, "target")
-    yield _row(f"{name}: Gaussian states (default)", "frame accuracy", accuracy(), 60.0, "target")
+        yield score(f"{name}: spectral(4) without {', '.join(dropped)}", "frame accuracy", value)
+    yield score(f"{name}: Gaussian hmm", "frame accuracy", accuracy(learner="hmm"))
+    yield score(f"{name}: Gaussian states, one model", "frame accuracy", accuracy(n_models=1), 60.0, "target")
+    yield score(f"{name}: Gaussian states (default)", "frame accuracy", accuracy(), 60.0, "target")

@@ -2,16 +2,16 @@
 
 The corpus is drawn from a random automaton of 20 states. Times are processor seconds of one thread (``process_time``),
 so that other work on the machine does not show; the time of compiling kernels is left out by a first, small run.
+hmmlearn runs on the same corpus in beside/hmmlearn.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import Row, row, take_turns
 from spectragram.automata.em import expect, maximize, random_start, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.spectral import learn_spectral
@@ -21,7 +21,7 @@ from spectragram.synthetic.automata import PNFA
 N_SYMBOLS, N_STATES = 45, 50
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     corpus = sample_corpus(100_000 if quick else 800_000)
     small = corpus.slice(0, 200)
     _spectral(small, "sigma")
@@ -30,18 +30,13 @@ def run(quick: bool) -> list[dict[str, Any]]:
     spectral_sigma = seconds(lambda: _spectral(corpus, "sigma"))
     spectral_top = seconds(lambda: _spectral(corpus, 500))
     name = f"{corpus.n_tokens} tokens, {N_SYMBOLS} symbols, {N_STATES} states"
-    rows = [
-        _row(name, "EM iteration, s", em_second, 1.2, "numba PNFA, 800k tokens, measured"),
-        _row(name, "spectral, Sigma basis, whole training, s", spectral_sigma, None, None),
-        _row(name, "spectral Sigma / EM iteration", spectral_sigma / em_second, 0.1, "goal"),
-        _row(name, "spectral, top-500 basis, whole training, s", spectral_top, None, None),
-        _row(name, "spectral top-500 / EM iteration", spectral_top / em_second, 0.5, "goal"),
+    return [
+        row(name, "EM iteration, s", em_second, 1.2, "numba PNFA, 800k tokens, measured"),
+        row(name, "spectral, Sigma basis, whole training, s", spectral_sigma),
+        row(name, "spectral Sigma / EM iteration", spectral_sigma / em_second, 0.1, "goal"),
+        row(name, "spectral, top-500 basis, whole training, s", spectral_top),
+        row(name, "spectral top-500 / EM iteration", spectral_top / em_second, 0.5, "goal"),
     ]
-    peer = _hmmlearn_iteration(corpus)
-    if peer is not None:
-        rows.append(_row(name, "hmmlearn iteration, s", peer, None, None))
-        rows.append(_row(name, "hmmlearn / our EM iteration", peer / em_second, 5.0, "goal", better="higher"))
-    return rows
 
 
 def sample_corpus(n_tokens: int) -> Corpus:
@@ -52,12 +47,7 @@ def sample_corpus(n_tokens: int) -> Corpus:
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
     """Processor time of the quickest of a few runs."""
-    best = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        work()
-        best = min(best, time.process_time() - start)
-    return best
+    return min(take_turns({"ours": work}, repeats)["ours"])
 
 
 def _spectral(corpus: Corpus, basis: str | int) -> None:
@@ -69,27 +59,3 @@ def _em_iteration(corpus: Corpus) -> float:
     start = random_start(trees, N_STATES, N_SYMBOLS, np.random.default_rng(0))
     maximize(expect(trees[:1], start))
     return seconds(lambda: maximize(expect(trees, start)), repeats=2)
-
-
-def _hmmlearn_iteration(corpus: Corpus) -> float | None:
-    try:
-        from hmmlearn.hmm import CategoricalHMM
-    except ImportError:
-        return None
-    lengths = np.diff(corpus.offsets)
-    lengths = lengths[lengths > 0]
-    model = CategoricalHMM(N_STATES, n_iter=1, n_features=N_SYMBOLS, random_state=0, implementation="scaling")
-    return seconds(lambda: model.fit(corpus.tokens[:, None], lengths), repeats=1)
-
-
-def _row(
-    name: str, measure: str, value: float, anchor: float | None, source: str | None, better: str = "lower"
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": source,
-        "better": better,
-    }

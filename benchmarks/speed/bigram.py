@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks.measure import Row, data_folder, row, take_turns
 from spectragram.data.text import read_text
 from spectragram.lm import ClassBigram
 from spectragram.lm.em import bigram_matrix, em_step, random_start
@@ -16,11 +16,11 @@ from spectragram.lm.ngrams import count_ngrams
 from spectragram.lm.pivot import pivot
 
 
-def run(quick: bool) -> list[dict]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is None:
         return []
-    train = read_text(Path(folder) / "brown-text" / "lm" / "train.txt.gz", min_count=2)
+    train = read_text(folder / "brown-text" / "lm" / "train.txt.gz", min_count=2)
     n_words, m = len(train.vocabulary), 128
     counts = count_ngrams(train.tokens, 2, n_words)
     matrix = bigram_matrix(counts)
@@ -29,10 +29,9 @@ def run(quick: bool) -> list[dict]:
     em_step(matrix, transposed, start, n_jobs=-1)  # compiles
     rows = []
 
-    def timed(name: str, work: object, anchor: float | None = None, source: str | None = None) -> float:
-        seconds = min(_seconds(work) for _ in range(1 if quick else 3))
-        row = {"name": name, "measure": "seconds, Brown 800k tokens", "value": round(seconds, 3)}
-        rows.append({**row, "anchor": anchor, "anchor_source": source, "better": "lower"})
+    def timed(name: str, work: Callable[[], object], anchor: float | None = None, source: str | None = None) -> float:
+        seconds = min(take_turns({name: work}, 1 if quick else 3, time.perf_counter)[name])
+        rows.append(row(name, "seconds, Brown 800k tokens", round(seconds, 3), anchor, source))
         return seconds
 
     step = timed(f"one EM iteration, m={m}", lambda: em_step(matrix, transposed, start, n_jobs=-1))
@@ -46,9 +45,3 @@ def run(quick: bool) -> list[dict]:
     timed("Kneser-Ney trigram, counting included", lambda: KneserNey.fit(train.tokens, n_words, 3))
     timed("mixed, everything", lambda: ClassBigram(m, n_jobs=-1).fit(train))
     return rows
-
-
-def _seconds(work) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started

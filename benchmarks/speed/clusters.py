@@ -11,8 +11,8 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from benchmarks.zipf_text import write_zipf
 
 # CPU seconds of Liang's brown-cluster (C++) on the Brown corpus with 10,000 types.
@@ -20,30 +20,31 @@ LIANG = {100: 10.8, 200: 36.2, 500: 182.0, 1000: 891.0}
 SOURCE = "brown-cluster (Liang, C++), CPU s"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows: time against clusters on a real corpus, time and memory against tokens, clusters and vocabulary."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         warm = folder / "warm.txt"
         write_zipf(20_000, warm)
         for learner in ("exchange", "spectral"):
             train(warm, folder, 50, 5000, "--learner", learner)
-        if "SPECTRAGRAM_DATA" in os.environ:
-            text = Path(os.environ["SPECTRAGRAM_DATA"]) / "brown-text" / "brown.words.txt.gz"
+        data = data_folder()
+        if data is not None:
+            text = data / "brown-text" / "brown.words.txt.gz"
             for m in (100, 200) if quick else (100, 200, 500, 1000):
                 wall, cpu, _ = train(text, folder, m, 10_000)
-                rows.append(_row(f"brown-text, {m} clusters", "CPU s", cpu, LIANG[m], SOURCE))
-                rows.append(_row(f"brown-text, {m} clusters", "wall s", wall))
+                rows.append(row(f"brown-text, {m} clusters", "CPU s", cpu, LIANG[m], SOURCE))
+                rows.append(row(f"brown-text, {m} clusters", "wall s", wall))
         for n_tokens, m, vocabulary in _scaling(quick):
             text = folder / f"zipf-{n_tokens}.txt"
             if not text.exists():
                 write_zipf(n_tokens, text)
             wall, cpu, peak = train(text, folder, m, vocabulary, "--dimensions", "0")
             what = f"{n_tokens / 1e6:g}M tokens, {m} clusters, {vocabulary} words"
-            rows.append(_row(what, "CPU s", cpu))
-            rows.append(_row(what, "wall s", wall))
-            rows.append(_row(what, "peak GB", peak, 4.0 if n_tokens == 50_000_000 else None, "wanted"))
+            rows.append(row(what, "CPU s", cpu))
+            rows.append(row(what, "wall s", wall))
+            rows.append(row(what, "peak GB", peak, 4.0 if n_tokens == 50_000_000 else None, "wanted"))
     return rows
 
 
@@ -67,8 +68,3 @@ def train(text: Path, folder: Path, m: int, vocabulary: int, *options: str) -> t
     if status != 0:
         raise RuntimeError(f"spectragram {' '.join(arguments)} failed")
     return wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1e6
-
-
-def _row(name: str, measure: str, value: float, anchor: float | None = None, source: str = "") -> dict[str, Any]:
-    row = {"name": name, "measure": measure, "value": round(value, 2), "anchor": anchor}
-    return row | {"anchor_source": source if anchor is not None else None, "better": "lower"}

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
-from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.constituency import ConstituencyParser
 from spectragram.data.brackets import read_trees
 
 BERKELEY = "Berkeley parser (Java), 4 split-merge cycles, same data, CPU seconds"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if not folder:
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is None:
         return []
-    base = Path(folder) / "wsj-sample" / "clean"
+    base = folder / "wsj-sample" / "clean"
     trees = list(read_trees(base / "train.txt.gz"))
     sentences = [tree.leaves() for tree in read_trees(base / "dev.txt")]
     warm = ConstituencyParser(preset="fast", n_models=2, n_iterations=1).fit(trees[:100])
@@ -27,24 +25,20 @@ def run(quick: bool) -> list[dict[str, Any]]:
         wall, cpu = time.perf_counter(), time.process_time()
         model = ConstituencyParser(preset=preset).fit(trees)
         rows += [
-            _row(f"{preset}: training", "wall s", time.perf_counter() - wall, None, "lower"),
-            _row(f"{preset}: training", "CPU s", time.process_time() - cpu, 157.0, "lower"),
+            row(f"{preset}: training", "wall s", time.perf_counter() - wall),
+            row(f"{preset}: training", "CPU s", time.process_time() - cpu, 157.0, BERKELEY),
         ]
         wall, cpu = time.perf_counter(), time.process_time()
         model.parse(sentences)
         rows += [
-            _row(f"{preset}: parsing", "sentences/s", len(sentences) / (time.perf_counter() - wall), None, "higher"),
-            _row(f"{preset}: parsing", "sentences/CPU s", len(sentences) / (time.process_time() - cpu), 12.5, "higher"),
+            row(f"{preset}: parsing", "sentences/s", len(sentences) / (time.perf_counter() - wall), better="higher"),
+            row(
+                f"{preset}: parsing",
+                "sentences/CPU s",
+                len(sentences) / (time.process_time() - cpu),
+                12.5,
+                BERKELEY,
+                "higher",
+            ),
         ]
     return rows
-
-
-def _row(name: str, measure: str, value: float, anchor: float | None, better: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": BERKELEY,
-        "better": better,
-    }

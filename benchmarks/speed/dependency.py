@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import Row, data_folder, row
 from spectragram.data import read_conllu
 from spectragram.dependency import DependencyParser
 from spectragram.synthetic import english_dependencies
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if folder:
-        train = list(read_conllu(Path(folder) / "wsj-dependencies/train.conllu.gz", check_tree=True))
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is not None:
+        train = list(read_conllu(folder / "wsj-dependencies/train.conllu.gz", check_tree=True))
     else:
         train = english_dependencies(3000)
     sentences = train[:600]
@@ -29,28 +28,15 @@ def run(quick: bool) -> list[dict[str, Any]]:
         parser.fit(train)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         target = "target" if name == "default" else None
-        rows.append(_row(f"train, {name}, 2 cores", "seconds", wall, 15.0 if target else None, target, "lower"))
-        rows.append(_row(f"train, {name}", "CPU seconds", cpu, 15.0 if target else None, target, "lower"))
+        rows.append(row(f"train, {name}, 2 cores", "seconds", wall, 15.0 if target else None, target, "lower"))
+        rows.append(row(f"train, {name}", "CPU seconds", cpu, 15.0 if target else None, target, "lower"))
         wall, cpu = time.perf_counter(), time.process_time()
         parser.parse(sentences)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         rate, per_cpu = len(sentences) / wall, len(sentences) / cpu
-        rows.append(_row(f"parse, {name}, 2 cores", "sentences/s", rate, 500.0 if target else None, target, "higher"))
-        rows.append(_row(f"parse, {name}", "sentences per CPU second", per_cpu, 870.0, "UDPipe 1, one core", "higher"))
+        rows.append(row(f"parse, {name}, 2 cores", "sentences/s", rate, 500.0 if target else None, target, "higher"))
+        rows.append(row(f"parse, {name}", "sentences per CPU second", per_cpu, 870.0, "UDPipe 1, one core", "higher"))
     return rows
 
 
 _SPECTRAL: dict[str, Any] = {"n_states": 9, "learner": "spectral", "factors": False}
-
-
-def _row(
-    name: str, measure: str, value: float, anchor: float | None, source: str | None, better: str
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": source or "",
-        "better": better,
-    }

@@ -9,15 +9,14 @@ SPECTRAGRAM_DATA names it.
 from __future__ import annotations
 
 import gzip
-import os
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks.measure import Row, data_folder, row, take_turns
 from spectragram.data.text import count_words, encode_blocks, read_text
 
 TARGET = 3e6
@@ -25,16 +24,21 @@ N_TYPES = 100_000
 WORDS_A_LINE = 20
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows for the runner: tokens a second for reading, counting and encoding."""
     with tempfile.TemporaryDirectory() as folder:
-        texts = {"synthetic": _synthetic_text(Path(folder) / "synthetic", 2_000_000 if quick else 5_000_000)}
-        data = os.environ.get("SPECTRAGRAM_DATA")
-        if data:
-            brown = Path(folder) / "brown"
-            brown.write_bytes(gzip.decompress((Path(data) / "brown-text/brown.words.txt.gz").read_bytes()))
-            texts["brown"] = brown
-        return [row for name, path in texts.items() for row in _rows(name, path, turns=3 if quick else 7)]
+        texts = text_files(Path(folder), quick)
+        return [found for name, path in texts.items() for found in _rows(name, path, turns=3 if quick else 7)]
+
+
+def text_files(folder: Path, quick: bool) -> dict[str, Path]:
+    """Plain files by name: synthetic text and, where it is, the Brown corpus."""
+    texts = {"synthetic": _synthetic_text(folder / "synthetic", 2_000_000 if quick else 5_000_000)}
+    data = data_folder()
+    if data is not None:
+        texts["brown"] = folder / "brown"
+        texts["brown"].write_bytes(gzip.decompress((data / "brown-text/brown.words.txt.gz").read_bytes()))
+    return texts
 
 
 def _synthetic_text(path: Path, n_tokens: int) -> Path:
@@ -47,7 +51,7 @@ def _synthetic_text(path: Path, n_tokens: int) -> Path:
     return path
 
 
-def _rows(name: str, path: Path, turns: int) -> list[dict[str, Any]]:
+def _rows(name: str, path: Path, turns: int) -> list[Row]:
     corpus = read_text(path)
     tokens, offsets = _plain_python(path)
     assert (len(tokens), len(offsets)) == (corpus.n_tokens, len(corpus.offsets)), "both must read the same"
@@ -56,13 +60,13 @@ def _rows(name: str, path: Path, turns: int) -> list[dict[str, Any]]:
         "count words": lambda: count_words(path),
         "encode by blocks": lambda: [block.n_tokens for block in encode_blocks(path, corpus.vocabulary)],
     }
-    seconds = _best_of_turns({**ours, "python": lambda: _plain_python(path)}, turns)
-    rate = {what: corpus.n_tokens / best for what, best in seconds.items()}
-    common = {"measure": "tokens per second", "better": "higher"}
-    peer = {"anchor": rate["python"], "anchor_source": "Python's split and dict, same run"}
-    floor = {"anchor": TARGET, "anchor_source": "target for one process"}
-    rows = [{"name": f"{name}: {what}", "value": rate[what], **floor, **common} for what in ours]
-    return [*rows, {"name": f"{name}: read with a new vocabulary", "value": rate[next(iter(ours))], **peer, **common}]
+    seconds = take_turns({**ours, "python": lambda: _plain_python(path)}, turns)
+    rate = {what: corpus.n_tokens / min(found) for what, found in seconds.items()}
+    speed = partial(row, measure="tokens per second", better="higher")
+    rows = [speed(f"{name}: {what}", value=rate[what], anchor=TARGET, source="target for one process") for what in ours]
+    first = next(iter(ours))
+    peer = "Python's split and dict, same run"
+    return [*rows, speed(f"{name}: {first}", value=rate[first], anchor=rate["python"], source=peer)]
 
 
 def _plain_python(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -75,18 +79,3 @@ def _plain_python(path: Path) -> tuple[np.ndarray, np.ndarray]:
             tokens.extend([index.setdefault(word, len(index)) for word in line.split()])
             ends.append(len(tokens))
     return np.array(tokens, np.int32), np.array(ends, np.int64)
-
-
-def _best_of_turns(tasks: dict[str, Callable[[], object]], turns: int) -> dict[str, float]:
-    best = dict.fromkeys(tasks, float("inf"))
-    for _ in range(turns):
-        for name, task in tasks.items():
-            start = time.process_time()
-            task()
-            best[name] = min(best[name], time.process_time() - start)
-    return best
-
-
-if __name__ == "__main__":
-    for row in run(quick=False):
-        print(f"{row['name']:45} {row['value']:14,.0f} tokens/s   {row['anchor_source']}: {row['anchor']:,.0f}")

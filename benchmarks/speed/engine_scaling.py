@@ -19,6 +19,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.sparse import coo_array, csr_array
 
+from benchmarks.measure import Row, row, take_turns
 from spectragram.engine import map_reduce
 from spectragram.synthetic import BrownModel
 
@@ -38,7 +39,7 @@ def nothing(shard: int) -> int:
     return shard
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows for the runner: speed-up of two processes, start-up, overhead of a shard."""
     turns = 2 if quick else 5
     sequences = 40_000 if quick else 200_000
@@ -58,17 +59,17 @@ def run(quick: bool) -> list[dict[str, Any]]:
         }
         totals = [work[name]() for name in ("one", "two, cold", "two, warm", "joblib, warm")]
         assert all(abs(total - totals[0]).sum() == 0 for total in totals), "all must count the same"
-        seconds = _best_of_turns(work, turns)
+        seconds = {name: min(found) for name, found in take_turns(work, turns, time.perf_counter).items()}
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    ideal = {"anchor": float(min(2, cores or 1)), "anchor_source": "cores of this machine", "better": "higher"}
-    beside = {"anchor_source": "joblib, same run", "better": "lower"}
+    ideal = {"anchor": float(min(2, cores or 1)), "source": "cores of this machine", "better": "higher"}
+    beside = {"source": "joblib, same run", "better": "lower"}
     return [
-        _row("one process", "tokens/s", corpus.n_tokens / seconds["one"], better="higher"),
-        _row("two processes, start included", "speed-up", seconds["one"] / seconds["two, cold"], **ideal),
-        _row("two processes, already started", "speed-up", seconds["one"] / seconds["two, warm"], **ideal),
-        _row("two processes, already started", "s", seconds["two, warm"], anchor=seconds["joblib, warm"], **beside),
-        _row("start of two processes", "s", seconds["start"], better="lower"),
-        _row(
+        row("one process", "tokens/s", corpus.n_tokens / seconds["one"], better="higher"),
+        row("two processes, start included", "speed-up", seconds["one"] / seconds["two, cold"], **ideal),
+        row("two processes, already started", "speed-up", seconds["one"] / seconds["two, warm"], **ideal),
+        row("two processes, already started", "s", seconds["two, warm"], anchor=seconds["joblib, warm"], **beside),
+        row("start of two processes", "s", seconds["start"], better="lower"),
+        row(
             "overhead of a shard",
             "ms",
             1000 * seconds["empty"] / N_EMPTY_SHARDS,
@@ -76,26 +77,3 @@ def run(quick: bool) -> list[dict[str, Any]]:
             **beside,
         ),
     ]
-
-
-def _row(
-    name: str, measure: str, value: float, *, better: str, anchor: float | None = None, anchor_source: str | None = None
-) -> dict[str, Any]:
-    return {
-        "name": name,
-        "measure": measure,
-        "value": value,
-        "anchor": anchor,
-        "anchor_source": anchor_source,
-        "better": better,
-    }
-
-
-def _best_of_turns(work: dict[str, Callable[[], Any]], turns: int) -> dict[str, float]:
-    best = dict.fromkeys(work, np.inf)
-    for _ in range(turns):
-        for name, function in work.items():
-            began = time.perf_counter()
-            function()
-            best[name] = min(best[name], time.perf_counter() - began)
-    return best

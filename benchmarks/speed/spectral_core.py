@@ -5,14 +5,13 @@ Processor seconds on one thread, on made-up data of the sizes that the learners 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
+from benchmarks.measure import Row, row, take_turns
 from spectragram.spectral import (
     GroupedCrossMoment,
     ProductMoments,
@@ -24,7 +23,7 @@ from spectragram.spectral import (
 )
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows for the runner."""
     rng = np.random.default_rng(0)
     share = 10 if quick else 1
@@ -32,9 +31,7 @@ def run(quick: bool) -> list[dict[str, Any]]:
     match_states(np.eye(2), np.eye(2), np.eye(2))
     with threadpool_limits(1):
         cases = {**_anchor_cases(rng, 25_000 // share, 128), **_moment_cases(rng, 1_000_000 // share)}
-        return [
-            {"name": name, "measure": "s", "value": _seconds(work), "better": "lower"} for name, work in cases.items()
-        ]
+        return [row(name, "s", found[0]) for name, found in take_turns(cases, 1).items()]
 
 
 def _anchor_cases(rng: np.random.Generator, n: int, m: int) -> dict[str, Callable[[], object]]:
@@ -77,9 +74,3 @@ def _binary_rows(rng: np.random.Generator, n: int, d: int) -> scipy.sparse.csr_a
     return scipy.sparse.csr_array(
         (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, 10)), shape=(n, d)
     )
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start

@@ -8,13 +8,13 @@ written from these rows; "auto" is held against the fastest solver.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from threadpoolctl import threadpool_limits
 
+from benchmarks.measure import Row, row, take_turns
 from spectragram.spectral import Scaling, find_subspace
 
 N_CLASSES = 300
@@ -37,7 +37,7 @@ CASES = {  # size: (pairs counted, ranks)
 }
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
+def run(quick: bool) -> list[Row]:
     """Rows for the runner: seconds of every solver at every size and rank."""
     rows = []
     with threadpool_limits(1):
@@ -74,7 +74,7 @@ def power_law_matrix(size: int, n_pairs: int, rng: np.random.Generator) -> scipy
     return Scaling.from_counts(counts.sum(axis=1), counts.sum(axis=0)).apply(counts)
 
 
-def _rows(matrix: scipy.sparse.csr_array, k: int) -> list[dict[str, Any]]:
+def _rows(matrix: scipy.sparse.csr_array, k: int) -> list[Row]:
     size = matrix.shape[0]
     seconds = {
         method: _seconds(matrix, k, method)
@@ -83,19 +83,13 @@ def _rows(matrix: scipy.sparse.csr_array, k: int) -> list[dict[str, Any]]:
     }
     fastest = min(seconds, key=seconds.__getitem__)
     name = f"{size} x {size}, {matrix.nnz} entries, k={k}"
-    rows: list[dict[str, Any]] = [
-        {"name": name, "measure": f"{method}, s", "value": value, "anchor": None, "better": "lower"}
-        for method, value in seconds.items()
-    ]
-    ours = {"name": name, "measure": "auto, s", "value": _seconds(matrix, k, "auto"), "better": "lower"}
-    return [*rows, ours | {"anchor": seconds[fastest], "anchor_source": f"fastest here: {fastest}"}]
+    rows = [row(name, f"{method}, s", value) for method, value in seconds.items()]
+    source = f"fastest here: {fastest}"
+    return [*rows, row(name, "auto, s", _seconds(matrix, k, "auto"), seconds[fastest], source)]
 
 
 def _seconds(matrix: scipy.sparse.csr_array, k: int, method: Any) -> float:
-    turns = 5 if matrix.shape[0] <= 800 else 1
-    best = np.inf
-    for _ in range(turns):
-        start = time.process_time()
+    def decompose() -> None:
         find_subspace(matrix, k, method=method, tolerance=TOLERANCE, truncate=True)
-        best = min(best, time.process_time() - start)
-    return float(best)
+
+    return min(take_turns({method: decompose}, 5 if matrix.shape[0] <= 800 else 1)[method])

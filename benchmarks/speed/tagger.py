@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
-from pathlib import Path
-from typing import Any
+from functools import partial
 
+from benchmarks.measure import Row, data_folder, row, take_turns
 from spectragram.synthetic import english_tagged
 from spectragram.tagging import Tagger
 from spectragram.tagging.files import Layout, read_labelled
@@ -14,10 +13,10 @@ from spectragram.tagging.files import Layout, read_labelled
 TRAIN = "ud-ewt/en_ewt-ud-train.conllu.gz"
 
 
-def run(quick: bool) -> list[dict[str, Any]]:
-    folder = os.environ.get("SPECTRAGRAM_DATA")
-    if folder:
-        name, found = "EWT", read_labelled(Path(folder) / TRAIN, Layout())
+def run(quick: bool) -> list[Row]:
+    folder = data_folder()
+    if folder is not None:
+        name, found = "EWT", read_labelled(folder / TRAIN, Layout())
         X, y = found.X, found.y
     else:
         name, (X, y) = "demo", [list(part) for part in zip(*english_tagged(5000), strict=True)]
@@ -30,25 +29,13 @@ def run(quick: bool) -> list[dict[str, Any]]:
         cpu, wall = time.process_time(), time.perf_counter()
         tagger.fit(X, y)
         seconds = time.perf_counter() - wall
-        rows.append(_row(f"{name}: train, {states} states, 2 cores", "seconds", seconds, 10.0, "target", "lower"))
+        rows.append(row(f"{name}: train, {states} states, 2 cores", "seconds", seconds, 10.0, "target", "lower"))
         rows.append(
-            _row(f"{name}: train, {states} states", "CPU seconds", time.process_time() - cpu, 10.0, "target", "lower")
+            row(f"{name}: train, {states} states", "CPU seconds", time.process_time() - cpu, 10.0, "target", "lower")
         )
-        best = min(_tag(tagger, X) for _ in range(3))
+        best = min(take_turns({"tag": partial(tagger.predict, X)}, 3)["tag"])
         n_tokens = sum(map(len, X))
         rows.append(
-            _row(f"{name}: tag, {states} states", "tokens per CPU second", n_tokens / best, 100_000, "target", "higher")
+            row(f"{name}: tag, {states} states", "tokens per CPU second", n_tokens / best, 100_000, "target", "higher")
         )
     return rows
-
-
-def _tag(tagger: Tagger, X: list[Any]) -> float:
-    start = time.process_time()
-    tagger.predict(X)
-    return time.process_time() - start
-
-
-def _row(name: str, measure: str, value: float, anchor: float, source: str, better: str) -> dict[str, Any]:
-    return {
-        "name": name, "measure": measure, "value": value, "anchor": anchor, "anchor_source": source, "better": better,
-    }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from spectragram import storage
+from spectragram.display import shown_by
 from spectragram.errors import InputError, ModelFileError, NotFittedError
 from spectragram.files import Source
 
@@ -53,6 +54,8 @@ class Estimator:
     def __repr__(self) -> str:
         changed = [f"{n}={v!r}" for n, v in self.get_params().items() if v != self._parameters()[n].default]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+    _repr_html_ = shown_by("model_html")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags

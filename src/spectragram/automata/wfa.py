@@ -22,6 +22,7 @@ from typing import Literal, get_args
 import numpy as np
 import scipy.linalg
 
+from spectragram.display import shown_by
 from spectragram.errors import InputError, RankError
 
 __all__ = ["WFA", "Statistic"]
@@ -66,6 +67,8 @@ class WFA:
     def total_operator(self) -> np.ndarray:
         """A = sum_sigma A_sigma, shape (m, m)."""
         return self.operators.sum(axis=0)
+
+    _repr_svg_ = shown_by("automaton_svg")
 
     def value(self, string: String) -> float:
         """f(x). For long strings use :class:`~spectragram.automata.Automaton`, which keeps the scale apart."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import (
     Best,
     Data,
@@ -144,7 +144,6 @@ def inspect(
 ) -> None:
     """Sizes and parts of a model, and its deterministic approximation; --html draws it."""
     from spectragram.automata import Automaton
-    from spectragram.plots.automata import draw_automaton, graph_of_dfa
 
     loaded = Automaton.load(model)
     print_scores({name: value for name, value in loaded.summary_.items() if name != "parts"}, as_json=False)
@@ -159,18 +158,9 @@ def inspect(
     print("\ndeterministic approximation: in each state, what follows (per cent) and where it leads")
     print_table(["state", "moves"], rows)
     if html is not None:
-        from spectragram.plots.charts import line_chart
-        from spectragram.plots.page import html_page, html_table, save_page
+        from spectragram.plots.automata import automaton_page
 
-        sections = [("What it does on frequent strings", str(draw_automaton(graph_of_dfa(dfa, words))))]
-        if parts:
-            table = html_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
-            sections.append(("Parts", table))
-        if len(loaded.spectrum_):
-            points = [(float(i + 1), float(value)) for i, value in enumerate(loaded.spectrum_)]
-            chart = line_chart({"singular values": points}, x_label="number", y_label="value", log_y=True)
-            sections.append(("Spectrum", str(chart)))
-        save_page(html, html_page(f"Automaton {model.name}", sections))
+        write_page(html, automaton_page(loaded, model.name, dfa))
 
 
 def export(

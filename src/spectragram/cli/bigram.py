@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import Data, Dev, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
 
 Unknown = Annotated[
@@ -96,25 +96,18 @@ def inspect(
     words: Annotated[int, typer.Option("--words", help="Most probable words shown per class.")] = 10,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
-    import numpy as np
-
     from spectragram.lm import ClassBigram
+    from spectragram.lm.inspection import class_rows
 
     loaded = ClassBigram.load(model)
     print_scores(loaded.summary_, as_json=False)
-    header = ["class", "weight", "words"]
-    for distance, classes in sorted(loaded.model_.classes.items()):
-        order = np.argsort(-classes.mix, kind="stable")
-        rows = []
-        for h in order:
-            best = np.argsort(-classes.emissions[:, h], kind="stable")[:words]
-            rows.append([int(h), float(classes.mix[h]), " ".join(loaded.vocabulary_.decode(best))])
+    for distance, rows in class_rows(loaded, words).items():
         print(f"\nclasses of the word {distance} back")
-        print_table(header, rows)
-        if html is not None and distance == 1:
-            from spectragram.plots.page import html_page, html_table, save_page
+        print_table(["class", "weight", "words"], rows)
+    if html is not None:
+        from spectragram.plots.bigram import bigram_page
 
-            save_page(html, html_page(f"Hidden classes of {model.name}", [("Classes", html_table(header, rows))]))
+        write_page(html, bigram_page(loaded, model.name, words))
 
 
 def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:

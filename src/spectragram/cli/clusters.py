@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import Best, Fast, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
 
 if TYPE_CHECKING:
@@ -164,10 +164,8 @@ def inspect(
     print_table(["path", "words", "most frequent"], rows)
     if html is not None:
         from spectragram.plots.clusters import clusters_page
-        from spectragram.plots.page import save_page
 
-        save_page(html, clusters_page(loaded, title=f"Word clusters of {model.name}"))
-        note(f"wrote {html}")
+        write_page(html, clusters_page(loaded, model.name))
 
 
 def export(model: Model, format: Format = "paths", out: OutText = None) -> None:

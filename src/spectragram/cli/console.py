@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["note", "print_scores", "print_table", "trained"]
+__all__ = ["note", "print_scores", "print_table", "trained", "write_page"]
 
 
 def note(text: str, *, quiet: bool = False) -> None:
@@ -46,6 +46,14 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         print("  ".join(parts).rstrip())
+
+
+def write_page(path: Path, page: str) -> None:
+    """Write an HTML page and say so."""
+    from spectragram.plots.page import save_page
+
+    save_page(path, page)
+    note(f"wrote {path}")
 
 
 def format_value(value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import (
     Best,
     Data,
@@ -182,10 +182,9 @@ def inspect(
         print()
         print_table(["label", "state", "share", "most probable"], state_rows(loaded.grammars_[0], rules))
     if html is not None:
-        from spectragram.plots.page import save_page
-        from spectragram.plots.trees import model_page
+        from spectragram.plots.trees import constituency_page
 
-        save_page(html, model_page(loaded, model.name, sentence))
+        write_page(html, constituency_page(loaded, model.name, sentence))
 
 
 def demo() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import (
     Best,
     Data,
@@ -148,10 +148,9 @@ def inspect(
         found = head_dfa(parser, head, direction, dfa_states)
         print_table(["state", "stop", "on", "goes to", "times"], found.rows())
     if html is not None:
-        from spectragram.plots.dependency import save_dependency_page
+        from spectragram.plots.dependency import dependency_page
 
-        save_dependency_page(html, parser, model.name, head, direction, dfa_states, _first(text, 5))
-        note(f"wrote {html}")
+        write_page(html, dependency_page(parser, model.name, head, direction, dfa_states, _first(text, 5)))
 
 
 def demo() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained
+from spectragram.cli.console import note, print_scores, print_table, trained, write_page
 from spectragram.cli.options import (
     Best,
     Data,
@@ -144,9 +144,9 @@ def inspect(
         print()
         print_table(["label", "state", "typical observations"], rows)
     if html is not None:
-        from spectragram.plots.tagger import save_tagger_page
+        from spectragram.plots.tagger import tagger_page
 
-        save_tagger_page(html, tagger, model.name, words)
+        write_page(html, tagger_page(tagger, model.name, words))
 
 
 def demo() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from spectragram.data.numerals import plain_number
 from spectragram.data.projectivity import find_tree_problem
+from spectragram.display import shown_by
 from spectragram.errors import InputError
 from spectragram.files import Source, output, read_lines
 
@@ -62,6 +63,8 @@ class Sentence:
 
     def __str__(self) -> str:
         return "".join(f"{line}\n" for line in (*self.comments, *map("\t".join, self.rows)))
+
+    _repr_svg_ = shown_by("sentence_svg")
 
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:

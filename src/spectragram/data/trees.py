@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
+from spectragram.display import shown_by
 from spectragram.errors import InputError
 
 __all__ = ["ROOT", "ROOTS", "UNTAGGED", "Tree", "fold"]
@@ -137,6 +138,8 @@ class Tree:
 
     def __repr__(self) -> str:
         return f"parse_tree({str(self)!r})"
+
+    _repr_svg_ = shown_by("tree_svg")
 
     def pretty(self, width: int = 80) -> str:
         """The tree in brackets over several lines, indented by two; a phrase that fits into ``width`` has one line."""

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.automata.dfa import DFA
+from spectragram.automata.estimator import Automaton
 from spectragram.automata.export import to_dot
 from spectragram.automata.wfa import WFA
+from spectragram.plots.charts import spectrum_chart
+from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, Drawing, mix, text_width
 
-__all__ = ["Graph", "automaton_dot", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
+__all__ = ["Graph", "automaton_dot", "automaton_page", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
 
 RADIUS = 23.0
 MARGIN = 96.0
@@ -120,6 +123,20 @@ def draw_automaton(graph: Graph, title: str = "") -> Drawing:
         _state(drawing, graph, i, place)
     labels.draw(drawing)
     return drawing
+
+
+def automaton_page(model: Automaton, name: str, dfa: DFA) -> str:
+    """A page with the summary of training, a deterministic picture, the parts and the spectrum."""
+    sections = [
+        ("Training", summary_table(model.summary_)),
+        ("What it does on frequent strings", str(draw_automaton(graph_of_dfa(dfa, model.vocabulary_.words)))),
+    ]
+    parts = [[part["part"], part["states"], part["weight"]] for part in model.summary_.get("parts", [])]
+    if parts:
+        sections.append(("Parts", html_table(["part", "states", "weight"], parts)))
+    if len(model.spectrum_):
+        sections.append(("Spectrum", str(spectrum_chart(model.spectrum_))))
+    return html_page(f"Automaton {name}", sections)
 
 
 def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from spectragram.plots.svg import MUTED, PALETTE, Drawing, mix, text_width
 
 __all__ = ["bar_chart", "heat_map", "line_chart"]
@@ -99,6 +101,12 @@ def line_chart(
         drawing.line(x.stop + 12, row, x.stop + 28, row, stroke=colour, stroke_width=3)
         drawing.text(x.stop + 33, row + 4, name, size=12)
     return drawing
+
+
+def spectrum_chart(singular_values: Sequence[float] | np.ndarray, title: str = "") -> Drawing:
+    """Singular values, largest first, on a logarithmic axis: how many states the moments support."""
+    points = [(float(i), float(value)) for i, value in enumerate(singular_values, 1) if value > 0]
+    return line_chart({"singular values": points}, title=title, x_label="number", y_label="singular value", log_y=True)
 
 
 def bar_chart(values: Mapping[str, float], *, title: str = "", x_label: str = "", width: float = 560) -> Drawing:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectragram.plots.page import html_page, html_table
+from spectragram.plots.page import html_page, summary_table
 from spectragram.plots.svg import INK, MUTED, Drawing, clean, mix, text_width
 
 if TYPE_CHECKING:
@@ -123,12 +123,11 @@ def _explorer(nodes: _Nodes, open_levels: int = 3) -> str:
     return f'{_EXPLORER_STYLE}<div class="tree">{parts[-1]}</div>'
 
 
-def clusters_page(model: WordClusters, title: str = "Word clusters", n_words: int = 12) -> str:
+def clusters_page(model: WordClusters, name: str, n_words: int = 12) -> str:
     """A page with the summary of training, the upper hierarchy as a picture, and all of it to unfold."""
-    summary = [[name.replace("_", " "), value] for name, value in model.summary_.items()]
     sections = [
-        ("Training", html_table(["", ""], summary)),
+        ("Training", summary_table(model.summary_)),
         ("Upper levels", str(hierarchy_drawing(model))),
         ("All clusters", _explorer(_Nodes(model, n_words))),
     ]
-    return html_page(title, sections)
+    return html_page(f"Word clusters {name}", sections)

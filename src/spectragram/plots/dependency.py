@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -11,10 +10,10 @@ from spectragram.data.conllu import Sentence
 from spectragram.dependency import DependencyParser
 from spectragram.dependency.inspection import frequent_modifiers, head_dfa
 from spectragram.plots.automata import draw_automaton, graph_of_dfa
-from spectragram.plots.page import html_page, html_table, save_page
+from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
 
-__all__ = ["draw_dependencies", "save_dependency_page"]
+__all__ = ["dependency_page", "draw_dependencies"]
 
 SIZE, GAP, MARGIN, LEVEL = 14.0, 18.0, 16.0, 24.0
 
@@ -89,21 +88,20 @@ def _levels(heads: Sequence[int]) -> list[int]:
     return levels
 
 
-def save_dependency_page(
-    path: Path,
+def dependency_page(
     parser: DependencyParser,
     name: str,
     head: str | None,
     direction: str,
     dfa_states: int,
     sentences: Sequence[Sentence],
-) -> None:
+) -> str:
     """A page with the summary, likely modifiers, the automaton of one head, and parsed sentences."""
     chosen = head or parser.tags_[1]
     found = head_dfa(parser, chosen, direction, dfa_states)
     automaton = draw_automaton(graph_of_dfa(found.dfa, found.names), f"{direction} modifiers of {chosen}")
     sections = [
-        ("Training", html_table(["", ""], [[key.replace("_", " "), value] for key, value in parser.summary_.items()])),
+        ("Training", summary_table(parser.summary_)),
         (
             "Modifiers",
             html_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser)),
@@ -117,4 +115,4 @@ def save_dependency_page(
         gold = sentence.heads
         known = gold.tolist() if (gold >= 0).all() else None
         sections.append((" ".join(parsed.forms), str(draw_dependencies(parsed, probabilities=sure, gold=known))))
-    save_page(path, html_page(f"Dependency parser {name}", sections))
+    return html_page(f"Dependency parser {name}", sections)

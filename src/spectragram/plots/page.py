@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from spectragram.files import atomic_write
 from spectragram.plots.svg import clean
 
-__all__ = ["html_page", "html_table", "save_page"]
+__all__ = ["html_page", "html_table", "save_page", "summary_table"]
 
 _STYLE = """
 body{font:15px/1.5 Helvetica,Arial,sans-serif;color:#1f2933;max-width:72rem;margin:2rem auto;padding:0 1rem}
@@ -26,6 +26,11 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f"<th>{escape(clean(name))}</th>" for name in header)
     body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def summary_table(summary: Mapping[str, Any]) -> str:
+    """How training went, one fact a line; lists of parts have tables of their own."""
+    return html_table(["", ""], [[key.replace("_", " "), value] for key, value in summary.items() if key != "parts"])
 
 
 def _cell(value: Any) -> str:

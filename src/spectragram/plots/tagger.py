@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from spectragram.plots.charts import bar_chart, heat_map
-from spectragram.plots.page import html_page, html_table, save_page
+from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.tagging import Tagger
 from spectragram.tagging.inspection import label_transitions, typical_observations
 
-__all__ = ["save_tagger_page", "tagger_page"]
+__all__ = ["states_of_labels", "tagger_page"]
 
 
 def tagger_page(tagger: Tagger, name: str, n_words: int = 8) -> str:
     """A page with sizes, states of the labels, typical observations and label transitions."""
-    sections = [("Training", html_table(["", ""], [[k, str(v)] for k, v in tagger.summary_.items()]))]
-    if tagger.members_:
-        sizes = np.diff(tagger.members_[0].operators.label_starts)
-        bars = {label: float(n) for label, n in zip(tagger.classes_, sizes, strict=True)}
-        sections.append(("Hidden states", str(bar_chart(bars, x_label="states or dimensions"))))
+    sections = [("Training", summary_table(tagger.summary_))]
+    states = states_of_labels(tagger)
+    if states:
+        sections.append(("Hidden states", str(bar_chart(states, x_label="states or dimensions"))))
     transitions = label_transitions(tagger)
     if transitions is not None:
         sections.append(
@@ -35,6 +32,9 @@ def tagger_page(tagger: Tagger, name: str, n_words: int = 8) -> str:
     return html_page(f"Tagger {name}", sections)
 
 
-def save_tagger_page(path: Path, tagger: Tagger, name: str, n_words: int = 8) -> None:
-    """Write :func:`tagger_page` to a file."""
-    save_page(path, tagger_page(tagger, name, n_words))
+def states_of_labels(tagger: Tagger) -> dict[str, float]:
+    """How many hidden states each label has; empty for taggers without."""
+    if not tagger.members_:
+        return {}
+    sizes = np.diff(tagger.members_[0].operators.label_starts)
+    return {str(label): float(n) for label, n in zip(tagger.classes_, sizes, strict=True)}

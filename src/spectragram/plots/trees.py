@@ -8,14 +8,14 @@ import numpy as np
 
 from spectragram.data.trees import Tree, fold
 from spectragram.plots.charts import bar_chart
-from spectragram.plots.page import html_page, html_table
+from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
 
 if TYPE_CHECKING:
     from spectragram.constituency import ConstituencyParser
     from spectragram.constituency.brackets import LabelSet, SpanPosteriors
 
-__all__ = ["draw_chart", "draw_tree", "model_page"]
+__all__ = ["constituency_page", "draw_chart", "draw_tree", "states_chart"]
 
 LEVEL, GAP, MARGIN, SIZE = 46.0, 14.0, 16.0, 13.0
 
@@ -81,17 +81,14 @@ def draw_chart(words: list[str], posteriors: SpanPosteriors, labels: LabelSet, t
     return drawing
 
 
-def model_page(parser: ConstituencyParser, name: str, sentence: str = "") -> str:
+def constituency_page(parser: ConstituencyParser, name: str, sentence: str = "") -> str:
     """An HTML page about a trained parser: sizes, states of labels, what states prefer, a sentence."""
-    from spectragram.constituency.inspection import label_rows, state_rows
+    from spectragram.constituency.inspection import state_rows
 
     grammar = parser.grammars_[0]
-    rows = label_rows(grammar)
-    summary = [(key.replace("_", " "), str(value)) for key, value in parser.summary_.items()]
-    states = {str(label): float(m) for label, _, m in rows[:25]}
     sections = [
-        ("Training", html_table(["", "value"], summary)),
-        ("States of the most frequent labels", str(bar_chart(states, x_label="hidden states"))),
+        ("Training", summary_table(parser.summary_)),
+        ("States of the most frequent labels", str(states_chart(parser, 25))),
     ]
     if sentence.split():
         words = sentence.split()
@@ -108,3 +105,11 @@ def model_page(parser: ConstituencyParser, name: str, sentence: str = "") -> str
         header = ["label", "state", "share", "most probable"]
         sections.append(("What the states prefer", html_table(header, state_rows(grammar, 5))))
     return html_page(f"Constituency parser {name}", sections)
+
+
+def states_chart(parser: ConstituencyParser, n_labels: int) -> Drawing:
+    """Hidden states of the most frequent labels, as bars."""
+    from spectragram.constituency.inspection import label_rows
+
+    rows = label_rows(parser.grammars_[0])[:n_labels]
+    return bar_chart({str(label): float(m) for label, _, m in rows}, x_label="hidden states")

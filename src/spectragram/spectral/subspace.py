@@ -33,6 +33,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from spectragram.display import shown_by
 from spectragram.errors import InputError, RankError
 from spectragram.spectral.sparse import is_sparse, to_csr
 from spectragram.spectral.svd import SOLVERS, Triplets
@@ -69,6 +70,8 @@ class Subspace:
     def n_states(self) -> int:
         """Number of dimensions kept."""
         return len(self.singular_values)
+
+    _repr_svg_ = shown_by("subspace_svg")
 
     def reconstruct(self) -> np.ndarray:
         """The best approximation of the cross moment at this rank, dense (d, e): U diag(sigma) V^T."""

@@ -1,0 +1,17 @@
+"""The page of a class language model: what its hidden classes stand for."""
+
+from __future__ import annotations
+
+from spectragram.lm import ClassBigram
+from spectragram.lm.inspection import class_rows
+from spectragram.plots.page import html_page, html_table, summary_table
+
+__all__ = ["bigram_page"]
+
+
+def bigram_page(model: ClassBigram, name: str, n_words: int = 10) -> str:
+    """A page with the summary of training and the most probable words of every class, by distance."""
+    sections = [("Training", summary_table(model.summary_))]
+    for distance, rows in class_rows(model, n_words).items():
+        sections.append((f"Classes of the word {distance} back", html_table(["class", "weight", "words"], rows)))
+    return html_page(f"Language model {name}", sections)

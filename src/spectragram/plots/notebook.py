@@ -1,0 +1,98 @@
+"""What notebooks show of trees, sentences, automata, subspaces and models (see :mod:`spectragram.display`)."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from spectragram.data.trees import fold
+from spectragram.plots.charts import bar_chart, spectrum_chart
+from spectragram.plots.page import html_table, summary_table
+from spectragram.plots.svg import clean
+
+if TYPE_CHECKING:
+    from spectragram.automata.wfa import WFA
+    from spectragram.data.conllu import Sentence
+    from spectragram.data.trees import Tree
+    from spectragram.estimator import Estimator
+    from spectragram.spectral.subspace import Subspace
+
+__all__ = ["automaton_svg", "model_html", "sentence_svg", "subspace_svg", "tree_svg"]
+
+MAX_WORDS, MAX_DEPTH, MAX_STATES = 200, 100, 20
+"""Larger ones are shown as text: nobody reads such a picture."""
+
+
+def tree_svg(tree: Tree) -> str | None:
+    """The tree, drawn."""
+    from spectragram.plots.trees import draw_tree
+
+    depth: int = fold(tree, lambda node, below: 1 + max(below, default=0))
+    return None if depth > MAX_DEPTH or len(tree.leaves()) > MAX_WORDS else str(draw_tree(tree))
+
+
+def sentence_svg(sentence: Sentence) -> str | None:
+    """Its arcs, where every word has a head."""
+    from spectragram.plots.dependency import draw_dependencies
+
+    heads = sentence.heads
+    drawable = 0 < len(heads) <= MAX_WORDS and bool((heads >= 0).all())
+    return str(draw_dependencies(sentence)) if drawable else None
+
+
+def automaton_svg(wfa: WFA) -> str | None:
+    """States and arrows; symbols are numbers, since an automaton alone has no words for them."""
+    from spectragram.plots.automata import draw_automaton, graph_of_wfa
+
+    if not 0 < wfa.n_states <= MAX_STATES:
+        return None
+    return str(draw_automaton(graph_of_wfa(wfa, [str(symbol) for symbol in range(wfa.n_symbols)])))
+
+
+def subspace_svg(subspace: Subspace) -> str | None:
+    """The singular values."""
+    return str(spectrum_chart(subspace.singular_values)) if subspace.n_states else None
+
+
+def model_html(model: Estimator) -> str:
+    """The parameters that differ from their defaults, how training went, and a picture that costs nothing."""
+    fitted = model.__sklearn_is_fitted__()
+    parts = [f"<p><code>{escape(clean(repr(model)))}</code>{'' if fitted else ', not trained yet'}</p>"]
+    if fitted:
+        parts.append(summary_table(model.summary_))
+        draw = _PICTURES.get(model.kind)
+        parts.append(draw(model) if draw else "")
+    rows = [[name, repr(value)] for name, value in model.get_params().items()]
+    parts.append(f"<details><summary>all parameters</summary>{html_table(['parameter', 'value'], rows)}</details>")
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _automaton_picture(model: Any) -> str:
+    return str(spectrum_chart(model.spectrum_)) if len(model.spectrum_) else ""
+
+
+def _clusters_picture(model: Any) -> str:
+    from spectragram.plots.clusters import hierarchy_drawing
+
+    return str(hierarchy_drawing(model, depth=3))
+
+
+def _constituency_picture(model: Any) -> str:
+    from spectragram.plots.trees import states_chart
+
+    return str(states_chart(model, 12))
+
+
+def _tagger_picture(model: Any) -> str:
+    from spectragram.plots.tagger import states_of_labels
+
+    states = states_of_labels(model)
+    return str(bar_chart(states, x_label="hidden states")) if states else ""
+
+
+_PICTURES = {
+    "automaton": _automaton_picture,
+    "clusters": _clusters_picture,
+    "constituency": _constituency_picture,
+    "tagger": _tagger_picture,
+}

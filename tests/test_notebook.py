@@ -1,0 +1,81 @@
+"""What notebooks show: well-formed pictures with the words in them, text alone where a picture would not help."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import spectragram as sg
+from spectragram.automata.wfa import WFA
+from spectragram.data import Sentence, parse_tree
+from spectragram.data.trees import Tree
+from spectragram.spectral import find_subspace
+from spectragram.synthetic import english_dependencies, english_tagged, english_trees
+
+
+def words_in(svg: str | None) -> str:
+    assert svg is not None
+    return " ".join(ElementTree.fromstring(svg).itertext())
+
+
+def test_trees_are_drawn() -> None:
+    shown = words_in(parse_tree("(S (NP (DT the) (NN <dog>)) (VP (VBZ barks)))")._repr_svg_())
+    assert all(word in shown for word in ("the", "<dog>", "barks", "NP", "VBZ"))
+
+
+def test_trees_too_deep_or_wide_stay_text() -> None:
+    deep = Tree("X", word="x")
+    for _ in range(5000):
+        deep = Tree("Y", [deep])
+    assert deep._repr_svg_() is None
+    assert Tree("S", [Tree("X", word="x")] * 1000)._repr_svg_() is None
+
+
+def test_sentences_with_heads_are_drawn() -> None:
+    sentence = Sentence.from_words(["dogs", "bark"], head=["2", "0"], deprel=["nsubj", "root"])
+    assert all(word in words_in(sentence._repr_svg_()) for word in ("dogs", "bark", "nsubj"))
+    assert Sentence.from_words(["dogs", "bark"])._repr_svg_() is None
+    assert Sentence.from_words([])._repr_svg_() is None
+
+
+def test_automata_and_subspaces_are_drawn() -> None:
+    wfa = WFA(np.array([1.0, 0.0]), np.array([[[0.0, 0.5], [0.5, 0.0]]]), np.array([0.5, 0.5]))
+    assert "0" in words_in(wfa._repr_svg_())
+    large = WFA(np.ones(50) / 50, np.ones((1, 50, 50)) / 100, np.ones(50) / 2)
+    assert large._repr_svg_() is None
+    subspace = find_subspace(np.diag([3.0, 2.0, 1.0]), 2)
+    assert "singular value" in words_in(subspace._repr_svg_())
+
+
+TRAINED = {
+    "automaton": lambda: sg.Automaton(2, "spectral").fit([["a", "b"], ["a", "b", "b"], ["b"]] * 30),
+    "bigram": lambda: sg.ClassBigram(2).fit([words for words, _ in english_tagged(100)]),
+    "clusters": lambda: sg.WordClusters(8).fit([words for words, _ in english_tagged(200)]),
+    "constituency": lambda: sg.ConstituencyParser(preset="fast", n_states=2).fit(english_trees(60)),
+    "dependency": lambda: sg.DependencyParser(2, preset="fast").fit(english_dependencies(60)),
+    "tagger": lambda: sg.Tagger(2).fit(*map(list, zip(*english_tagged(100), strict=True))),
+}
+
+
+@pytest.mark.parametrize("kind", list(sg.KINDS))
+def test_models_show_parameters_summary_and_a_picture(kind: str) -> None:
+    model: Any = TRAINED[kind]()
+    shown = words_in(model._repr_html_())
+    assert type(model).__name__ in shown
+    assert all(name in shown for name in model.get_params())
+    facts = [name.replace("_", " ") for name in model.summary_ if name != "parts"]
+    assert facts
+    assert all(fact in shown for fact in facts)
+    assert ("<svg" in model._repr_html_()) == (kind not in ("bigram", "dependency"))
+
+
+def test_a_model_that_is_not_trained_says_so() -> None:
+    assert "not trained yet" in words_in(sg.Tagger()._repr_html_())
+    assert "not trained yet" not in words_in(TRAINED["tagger"]()._repr_html_())
+
+
+def test_text_of_parameters_is_escaped() -> None:
+    assert "<script>" not in str(sg.Tagger(learner="<script>")._repr_html_())
