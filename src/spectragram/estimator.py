@@ -8,7 +8,11 @@ make up a trained model. Saving, loading, and the command line follow from that.
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, Self
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -17,9 +21,38 @@ from spectragram.display import shown_by
 from spectragram.errors import InputError, ModelFileError, NotFittedError
 from spectragram.files import Source
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "State", "prefixed", "whole_or_nothing", "without_prefix"]
 
 State = tuple[dict[str, Any], dict[str, np.ndarray]]
+"""What a model file holds of a trained model: plain values and named arrays."""
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def prefixed(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of a part under names that begin with ``prefix.``"""
+    return {f"{prefix}.{name}": array for name, array in arrays.items()}
+
+
+def without_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays whose names begin with ``prefix.``, without it."""
+    return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(prefix + ".")}
+
+
+def whole_or_nothing(method: Method) -> Method:
+    """For ``fit``: an estimator whose training fails or is interrupted stays what it was, trained or not."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return guarded  # type: ignore[return-value]
 
 
 class Estimator:
@@ -108,7 +141,12 @@ class Estimator:
         return model
 
     summary_: dict[str, Any]
-    """How training went (sizes, iterations, seconds); kept in the model file, shown by ``inspect``."""
+    """How training went; kept in the model file, shown by ``inspect``.
+
+    The same names for all kinds: ``learner`` first, then ``states`` (of all symbols together) and ``models`` where there
+    are any, ``sentences`` and ``tokens`` that were read, ``types`` (different words), facts of the kind's own, and
+    ``seconds`` last.
+    """
 
     def __sklearn_is_fitted__(self) -> bool:
         return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
@@ -116,6 +154,31 @@ class Estimator:
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} is not trained yet: call fit(...) or load(path) first")
+
+    def _check_whole(self, name: str, least: int = 1, *, or_else: tuple[object, ...] = (None,)) -> None:
+        """Refuse a parameter that is neither a whole number of at least ``least`` nor one of ``or_else``."""
+        value = getattr(self, name)
+        if any(value is other or (isinstance(other, str) and value == other) for other in or_else):
+            return
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
+            others = "".join(f" or {other!r}" for other in or_else)
+            raise InputError(f"{name}={value!r}", remedy=f"give a whole number of at least {least}{others}")
+
+    def _check_number(self, name: str, least: float = 0.0, *, above: bool = False) -> None:
+        """Refuse a parameter that is neither None nor a finite number from ``least`` on (``above``: greater)."""
+        value = getattr(self, name)
+        if value is None:
+            return
+        fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+        if not fits or value < least or (above and value == least):
+            bound = f"above {least:g}" if above else f"of at least {least:g}"
+            raise InputError(f"{name}={value!r}", remedy=f"give a number {bound}")
+
+    def _with_preset(self, presets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The values of ``self.preset``, with every parameter that was given (is not None) in its place."""
+        self._choose("preset", getattr(self, "preset"), tuple(presets))  # noqa: B009
+        chosen = dict(presets[getattr(self, "preset")])  # noqa: B009
+        return chosen | {name: getattr(self, name) for name in chosen if getattr(self, name, None) is not None}
 
     @staticmethod
     def _choose(name: str, value: str, choices: tuple[str, ...] | list[str]) -> str:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from spectragram.errors import InputError
+
 Data = Annotated[str, typer.Argument(metavar="DATA", help="Training data, plain or .gz; - is standard input.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'train' wrote.")]
 Input = Annotated[str, typer.Argument(metavar="[INPUT]", help="Input file, plain or .gz; - is standard input.")]
@@ -21,5 +23,15 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Fast = Annotated[bool, typer.Option("--fast", help="Preset: quickest to train and use.")]
 Best = Annotated[bool, typer.Option("--best", help="Preset: most accurate, slower.")]
+Iterations = Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations, at most.")]
+Models = Annotated[int | None, typer.Option("--models", min=1, help="Models that vote.")]
+MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Rarer words count as unknown.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page with pictures.")]
 Format = Annotated[str, typer.Option("--format", "-f", help="What to write.")]
+
+
+def chosen_preset(fast: bool, best: bool) -> str:
+    """The preset that --fast and --best ask for."""
+    if fast and best:
+        raise InputError("--fast and --best exclude each other", remedy="give one of them")
+    return "fast" if fast else "best" if best else "default"

@@ -7,6 +7,7 @@ from spectragram.metrics.clusters import clustering_scores, mutual_information, 
 from spectragram.metrics.dependencies import PUNCTUATION_TAGS, attachment_scores
 from spectragram.metrics.language import next_symbol_error, pautomac_scores, perplexity, string_scores
 from spectragram.metrics.sequences import label_table, labelled_spans, span_scores, span_table, tagging_scores
+from spectragram.metrics.speed import per_second
 
 __all__ = [
     "PUNCTUATION_TAGS",
@@ -19,6 +20,7 @@ __all__ = [
     "mutual_information",
     "next_symbol_error",
     "pautomac_scores",
+    "per_second",
     "perplexity",
     "sentence_brackets",
     "span_scores",
