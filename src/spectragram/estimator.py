@@ -143,9 +143,9 @@ class Estimator:
     summary_: dict[str, Any]
     """How training went; kept in the model file, shown by ``inspect``.
 
-    The same names for all kinds: ``learner`` first, then ``states`` (of all symbols together) and ``models`` where there
-    are any, ``sentences`` and ``tokens`` that were read, ``types`` (different words), facts of the kind's own, and
-    ``seconds`` last.
+    The same names for all kinds: ``learner`` first, then ``states`` (of all symbols together) and ``models`` where
+    there are any, ``sentences`` and ``tokens`` that were read, ``types`` (different words), facts of the kind's own,
+    and ``seconds`` last.
     """
 
     def __sklearn_is_fitted__(self) -> bool:
