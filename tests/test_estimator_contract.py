@@ -140,3 +140,32 @@ def test_an_unknown_learner_is_refused(case: ContractCase) -> None:
 def test_repr_is_short(case: ContractCase, fitted: Any) -> None:
     assert type(fitted).__name__ in repr(fitted)
     assert len(repr(fitted)) < 500
+
+
+def test_a_fit_that_fails_late_changes_nothing(case: ContractCase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a new estimator nor a trained one is left half-trained."""
+    model = case.make()
+    trained = case.fit(case.make())
+    before = dict(vars(trained))
+
+    def refuse(self: Any, name: str, value: object) -> None:
+        if name == "summary_":
+            raise KeyboardInterrupt
+        object.__setattr__(self, name, value)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(model), "__setattr__", refuse)
+        for estimator in (model, trained):
+            with pytest.raises(KeyboardInterrupt):
+                case.fit(estimator)
+    assert list(vars(model)) == list(model.get_params())
+    assert vars(trained).keys() == before.keys()
+    assert all(vars(trained)[name] is value for name, value in before.items())
+
+
+def test_summaries_use_the_same_names(fitted: Any) -> None:
+    names = list(fitted.summary_)
+    assert names[0] == "learner"
+    assert names[-1] == "seconds"
+    assert "tokens" in names
+    assert not {"words", "strings", "trees"} & set(names), "the shared names are tokens, types and sentences"

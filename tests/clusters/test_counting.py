@@ -43,7 +43,7 @@ def as_counter(counts: PairCounts, distance: int) -> Counter[tuple[str, str]]:
 @pytest.mark.parametrize("distance", [1, 2])
 @pytest.mark.parametrize("apart", [False, True])
 def test_pairs_are_those_of_the_text(text: Path, apart: bool, distance: int) -> None:
-    counts = count_files(text, max_size=40, options=TextOptions(apart=apart))
+    counts = count_files(text, max_size=40, options=TextOptions(boundaries=apart))
     kept = set(counts.vocabulary.words)
     lines = [[w if w in kept else "<unk>" for w in line.split()] for line in LINES]
     if not apart:
@@ -54,7 +54,7 @@ def test_pairs_are_those_of_the_text(text: Path, apart: bool, distance: int) -> 
 
 @pytest.mark.parametrize("apart", [False, True])
 def test_shards_jobs_and_runs_do_not_show(text: Path, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    how = {"max_size": 60, "options": TextOptions(apart=apart)}
+    how = {"max_size": 60, "options": TextOptions(boundaries=apart)}
     whole = count_files(text, **how)
     with ThreadPoolExecutor(3) as pool:
         assert same(count_files(text, n_shards=20, executor=pool, **how), whole)

@@ -42,7 +42,7 @@ def test_information_is_that_of_the_stream(model: WordClusters) -> None:
     stream = np.concatenate(model.transform(TEXT))
     expected = stream_mutual_information(stream)
     assert model.summary_["mutual_information"] == pytest.approx(expected, abs=1e-12)
-    scores = model.score_text(TEXT)
+    scores = model.evaluate(TEXT)
     assert scores["mutual_information"] == pytest.approx(expected, abs=1e-12)
     assert scores["clusters"] == 30
     assert scores["tokens"] == sum(map(len, TEXT))
@@ -61,7 +61,8 @@ def test_without_unknown_words_there_is_no_such_cluster() -> None:
     text = [words if i % 3 else ["never-seen", *words, "nor-this"] for i, words in enumerate(TEXT[:60])]
     stream = np.concatenate(everything.transform(text))
     assert everything.score(text) == pytest.approx(stream_mutual_information(np.where(stream < 0, 5, stream)))
-    assert everything.score_text(text)["clusters"] == 6
+    scores = everything.evaluate(text)
+    assert (scores["clusters"], scores["unknown"]) == (5, 40)
 
 
 def test_cuts_nest(model: WordClusters) -> None:

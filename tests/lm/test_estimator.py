@@ -29,7 +29,7 @@ def text() -> list[list[str]]:
 def test_every_learner_gives_distributions(learner: str, boundaries: bool, text: list[list[str]]) -> None:
     model = ClassBigram(5, learner, boundaries=boundaries, max_iter=3).fit(text[:400])
     for context in ([], ["the"], ["the", "dog"], ["xyzzy", "the"], ["the", "xyzzy"]):
-        distribution = model.next_words(context)
+        distribution = model.predict_next([context])[0]
         assert distribution.sum() == pytest.approx(1.0, abs=1e-9 if learner == "kn" else 1e-5)  # single precision
         assert (distribution >= 0).all()
     logs = model.log_prob(text[:3])
@@ -52,7 +52,7 @@ def test_perplexity_is_what_it_says(text: list[list[str]]) -> None:
     logs, known = [], 0
     for previous, word in zip([None, *stream], stream, strict=False):
         if word in model.vocabulary_:
-            distribution = model.next_words([] if previous is None else [previous])
+            distribution = model.predict_next([[] if previous is None else [previous]])[0]
             logs.append(np.log(distribution[model.vocabulary_.index[word]]))
             known += 1
     scores = model.evaluate(text[300:310])
@@ -129,7 +129,7 @@ def test_arpa_sums_to_one_and_holds_kneser_ney_exactly(learner: str, exact: bool
         row = np.array([arpa_prob(probs, weights, (*context, word)) for word in words])
         assert row.sum() == pytest.approx(1.0, abs=1e-4)
         if exact:
-            np.testing.assert_allclose(row, model.next_words(list(context)), rtol=1e-4)
+            np.testing.assert_allclose(row, model.predict_next([list(context)])[0], rtol=1e-4)
 
 
 def test_weights_find_the_better_model(rng: np.random.Generator) -> None:
@@ -148,3 +148,20 @@ def test_brown_split_against_measured_anchors(data_dir: Path) -> None:
     train, test = read_text(folder / "train.txt.gz"), read_text(folder / "test.txt")
     assert ClassBigram(learner="kn", order=2).fit(train).perplexity(test) == pytest.approx(334.1, abs=0.5)
     assert ClassBigram(learner="kn", order=3).fit(train).perplexity(test) == pytest.approx(317.0, abs=0.5)
+
+
+@pytest.mark.parametrize("wrong", ["hello world", ["hello world", "good day"]])
+def test_strings_are_not_taken_for_lists_of_words(wrong: object, text: list[list[str]]) -> None:
+    with pytest.raises(InputError, match=r"string|text"):
+        ClassBigram(4).fit(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"string|text"):
+        ClassBigram(4).fit(text[:200]).log_prob(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"n_states": "16"}, {"n_states": 2.5}, {"prior": -1}, {"min_count": 0}, {"start_shape": 0}, {"max_iter": None}],
+)
+def test_parameters_of_the_wrong_kind_are_named(wrong: dict[str, object], text: list[list[str]]) -> None:
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        ClassBigram(**wrong).fit(text[:50])  # type: ignore[arg-type]

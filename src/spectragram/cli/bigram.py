@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-import time
+import math
 from typing import Annotated
 
 import typer
 
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.cli.options import Data, Dev, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
+from spectragram.cli.options import (
+    Data,
+    Dev,
+    Format,
+    Gold,
+    Html,
+    Input,
+    Iterations,
+    Jobs,
+    Json,
+    MinCount,
+    Model,
+    Out,
+    OutText,
+    Quiet,
+    Seed,
+)
 
 Unknown = Annotated[
     str, typer.Option("--unknown", help="Words outside the vocabulary: 'ignore' (as in the paper) or 'score'.")
@@ -21,10 +37,10 @@ def train(
     states: Annotated[int, typer.Option("--states", min=1, help="Hidden classes.")] = 128,
     learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
     dev: Dev = None,
-    order: Annotated[int, typer.Option("--order", help="Longest n-gram of the Kneser-Ney model (1-3).")] = 3,
-    prior: Annotated[float, typer.Option("--prior", help="Pull of rare histories to the overall class mix.")] = 10.0,
-    iterations: Annotated[int, typer.Option("--iterations", help="At most so many EM iterations.")] = 30,
-    min_count: Annotated[int, typer.Option("--min-count", help="Rarer words become the unknown word.")] = 2,
+    order: Annotated[int, typer.Option("--order", min=1, max=3, help="Longest n-gram of the Kneser-Ney model.")] = 3,
+    prior: Annotated[float, typer.Option("--prior", min=0, help="Pull of rare histories to the class mix.")] = 10.0,
+    iterations: Iterations = 30,
+    min_count: MinCount = 2,
     boundaries: Annotated[bool, typer.Option("--boundaries", help="Predict the ends of lines too.")] = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
@@ -39,7 +55,7 @@ def train(
         learner,
         order=order,
         prior=prior,
-        max_iter=iterations,
+        max_iter=30 if iterations is None else iterations,
         min_count=min_count,
         boundaries=boundaries,
         random_state=seed,
@@ -74,7 +90,8 @@ def predict(
                 stream.write("\n")
             else:
                 unknown = sum(word not in known for word in words)
-                stream.write(f"{-surprisal.sum() * 0.6931471805599453:.6f}\t{len(words)}\t{unknown}\n")
+                # 0.0 - x: a line without words has log-probability 0, not -0.
+                stream.write(f"{0.0 - surprisal.sum() * math.log(2):.6f}\t{len(words)}\t{unknown}\n")
 
 
 def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json = False) -> None:
@@ -83,17 +100,13 @@ def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json =
     from spectragram.lm import ClassBigram
 
     loaded = ClassBigram.load(model)
-    started = time.perf_counter()
-    scores = loaded.evaluate(read_text(gold, loaded.vocabulary_), unknown=unknown)
-    scores["unknown_treatment"] = unknown
-    scores["words_per_second"] = round(scores["words"] / max(time.perf_counter() - started, 1e-9))
-    print_scores(scores, as_json=json)
+    print_scores(loaded.evaluate(read_text(gold, loaded.vocabulary_), unknown=unknown), as_json=json)
 
 
 def inspect(
     model: Model,
     html: Html = None,
-    words: Annotated[int, typer.Option("--words", help="Most probable words shown per class.")] = 10,
+    words: Annotated[int, typer.Option("--words", min=1, help="Most probable words shown per class.")] = 10,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
     from spectragram.lm import ClassBigram

@@ -10,7 +10,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.cli.options import Best, Fast, Format, Gold, Html, Input, Jobs, Json, Model, Out, OutText, Quiet, Seed
+from spectragram.cli.options import (
+    Best,
+    Fast,
+    Format,
+    Gold,
+    Html,
+    Input,
+    Jobs,
+    Json,
+    MinCount,
+    Model,
+    Out,
+    OutText,
+    Quiet,
+    Seed,
+    chosen_preset,
+)
 
 if TYPE_CHECKING:
     from spectragram.clusters import PairCounts, WordClusters
@@ -22,7 +38,8 @@ Texts = Annotated[
     ),
 ]
 Clusters = Annotated[
-    int | None, typer.Option("--clusters", "-c", min=1, help="Number of clusters [1000, fewer for few words].")
+    int | None,
+    typer.Option("--clusters", "--states", "-c", min=1, help="Number of clusters [1000, fewer for few words]."),
 ]
 Vocab = Annotated[int, typer.Option("--vocab", min=0, help="Keep the most frequent words only; 0 keeps all.")]
 Counts = Annotated[
@@ -39,13 +56,13 @@ def train(
     out: Out,
     clusters: Clusters = None,
     vocab: Vocab = 50_000,
-    min_count: Annotated[int, typer.Option("--min-count", min=1, help="Drop rarer words.")] = 1,
+    min_count: MinCount = 1,
     learner: Annotated[
         str, typer.Option("--learner", help="exchange, spectral, spectral+exchange or brown.")
     ] = "exchange",
     dimensions: Annotated[int, typer.Option("--dimensions", min=0, help="Length of word vectors; 0 for none.")] = 50,
     context: Annotated[str, typer.Option("--context", help="Neighbours that make vectors: R1, LR1 or LR2.")] = "LR1",
-    kappa: Annotated[float | None, typer.Option("--kappa", help="Smoothing of vectors, in tokens.")] = None,
+    kappa: Annotated[float | None, typer.Option("--kappa", min=0, help="Smoothing of vectors, in tokens.")] = None,
     lower: Annotated[bool, typer.Option("--lower", help="Lower-case all words.")] = False,
     fold_digits: Annotated[bool, typer.Option("--fold-digits", help="Turn every digit into 0.")] = False,
     boundaries: Annotated[
@@ -53,6 +70,9 @@ def train(
     ] = False,
     counts: Counts = None,
     extend: Extend = None,
+    dev: Annotated[
+        str | None, typer.Option("--dev", help="Held-out text; its mutual information is part of the summary.")
+    ] = None,
     fast: Fast = False,
     best: Best = False,
     seed: Seed = 0,
@@ -66,12 +86,12 @@ def train(
         old = WordClusters.load(extend)
         extended = old.extend(count_files(data, window=1, options=old.text_options, n_jobs=jobs), min_count)
         extended.save(out)
-        trained(out, {"words assigned": extended.summary_["words_assigned"]}, quiet=quiet)
+        trained(out, {"types assigned": extended.summary_["types_assigned"]}, quiet=quiet)
         return
     model = WordClusters(
         clusters,
         learner=learner,
-        preset="best" if best else "fast" if fast else "default",
+        preset=chosen_preset(fast, best),
         max_vocabulary=vocab or None,
         min_count=min_count,
         n_dimensions=dimensions,
@@ -79,12 +99,12 @@ def train(
         kappa=kappa,
         lower=lower,
         fold_digits=fold_digits,
-        apart=boundaries,
+        boundaries=boundaries,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.fit(_counted(model, data, counts))
+    model.fit(_counted(model, data, counts), dev=dev)
     model.save(out)
     trained(out, model.summary_, quiet=quiet)
 
@@ -142,7 +162,7 @@ def evaluate(model: Model, gold: Gold, json: Json = False) -> None:
     """Mutual information of neighbouring clusters in a text, in nats."""
     from spectragram.clusters import WordClusters
 
-    print_scores(WordClusters.load(model).score_text(gold), as_json=json)
+    print_scores(WordClusters.load(model).evaluate(gold), as_json=json)
 
 
 def inspect(
@@ -190,8 +210,8 @@ def demo() -> None:
     lines = english_text(8000, seed=1)
     training, held_out = lines[:7000], lines[7000:]
     started = time.perf_counter()
-    model = WordClusters(40, apart=True).fit(training)
-    note(f"{model.summary_['tokens']} words of text, {model.summary_['words']} different, 40 clusters:")
+    model = WordClusters(40, boundaries=True).fit(training)
+    note(f"{model.summary_['tokens']} words of text, {model.summary_['types']} different, 40 clusters:")
     rows = [[path, " ".join(words[:9])] for path, words in model.cut(99).items() if len(words) > 1]
     print_table(["path", "most frequent words"], rows[:16])
     word = max((group for group in model.cut(99).values()), key=len)[0]

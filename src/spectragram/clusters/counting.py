@@ -115,7 +115,7 @@ def count_sequences(
     vocabulary = _vocabulary(counted, max_size, min_count)
     tokens = vocabulary.encode(word for words in listed for word in words)
     offsets = np.concatenate([[0], np.cumsum([len(words) for words in listed])]).astype(np.int64)
-    counter = PairCounter(len(vocabulary), window, options.apart)
+    counter = PairCounter(len(vocabulary), window, options.boundaries)
     counter.add(tokens, offsets)
     return PairCounts(vocabulary, counter.result().tables, options)
 
@@ -193,7 +193,7 @@ def _add_words(left: Counter[str], right: Counter[str]) -> Counter[str]:
 
 
 def _count_shard(shard: FileShard, vocabulary: Vocabulary, window: int, options: TextOptions) -> StreamPairs:
-    counter = PairCounter(len(vocabulary), window, options.apart)
+    counter = PairCounter(len(vocabulary), window, options.boundaries)
     spelling = {"lower": options.lower, "fold_digits": options.fold_digits}
     for block in encode_blocks(shard, vocabulary, **spelling):
         counter.add(block.tokens, block.offsets)
@@ -211,7 +211,7 @@ def _resumable(
         state.keep(vocabulary, merged)
         return merged
 
-    nothing = PairCounter(len(vocabulary), job.window, job.options.apart).result()
+    nothing = PairCounter(len(vocabulary), job.window, job.options.boundaries).result()
     start = nothing if state.pairs is None else state.pairs
     todo = job.shards[state.n_done :]
     with progress("counting pairs", total=len(todo), enabled=verbose) as advance, state.kept_when_interrupted():

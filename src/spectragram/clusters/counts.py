@@ -39,7 +39,7 @@ class TextOptions:
 
     lower: bool = False
     fold_digits: bool = False
-    apart: bool = False
+    boundaries: bool = False
 
     def normalised(self, word: str) -> str:
         """A word as it is counted."""

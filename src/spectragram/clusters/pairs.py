@@ -103,7 +103,7 @@ class PairCounter:
 
     n_words: int
     window: int = 1
-    apart: bool = False
+    boundaries: bool = False
     _keys: list[list[np.ndarray]] = field(init=False)
     _runs: list[list[PairTable]] = field(init=False)
     _waiting: int = field(init=False, default=0)
@@ -117,7 +117,7 @@ class PairCounter:
     def add(self, tokens: np.ndarray, offsets: np.ndarray) -> None:
         """Count a block: int array of word ids, and where its lines begin (and the last one ends)."""
         ids = np.concatenate([self._tail, tokens.astype(np.int64)])
-        line = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) if self.apart else None
+        line = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) if self.boundaries else None
         for distance in range(1, self.window + 1):
             # A pair is new when its second word is.
             first = max(0, len(self._tail) - distance)
@@ -125,7 +125,7 @@ class PairCounter:
             if line is not None:
                 keys = keys[line[distance:] == line[:-distance]]
             self._keys[distance - 1].append(keys)
-        if not self.apart:
+        if not self.boundaries:
             self._head = np.concatenate([self._head, tokens[: self.window]])[: self.window].astype(np.int64)
             self._tail = ids[-self.window :]
         self._waiting += len(tokens)

@@ -39,7 +39,12 @@ class Corpus:
         Without a vocabulary every symbol seen gets an id, in sorted order; with one, symbols outside it get
         the id of its unknown symbol, or -1 where it has none.
         """
-        listed = [list(sequence) for sequence in sequences]
+        if isinstance(sequences, (str, bytes)):
+            raise InputError(
+                f"one text ({sequences[:40]!r}) where sequences were expected",
+                remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
+            )
+        listed = [_listed(sequence, i) for i, sequence in enumerate(sequences)]
         if vocabulary is None:
             counts: dict[str, int] = {}
             for sequence in listed:
@@ -92,3 +97,13 @@ def even_parts(offsets: np.ndarray, n: int) -> list[tuple[int, int]]:
     targets = np.linspace(0, offsets[-1], n + 1)[1:-1]
     cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, targets), [len(offsets) - 1]]))
     return list(pairwise(cuts.tolist()))
+
+
+def _listed(sequence: Iterable[str], i: int) -> list[str]:
+    try:
+        return list(sequence)
+    except TypeError:
+        raise InputError(
+            f"sequence {i} is a {type(sequence).__name__} ({sequence!r})",
+            remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
+        ) from None

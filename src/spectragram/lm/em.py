@@ -23,6 +23,7 @@ from scipy import sparse
 
 from spectragram.engine import map_threads
 from spectragram.lm.ngrams import NgramCounts
+from spectragram.progress import Report, silent
 
 __all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
 
@@ -153,7 +154,7 @@ def em(
     prior: float = 0.0,
     patience: int = 2,
     n_jobs: int = 1,
-    report: Callable[..., None] = lambda **_: None,
+    report: Report = silent,
 ) -> tuple[ClassModel, int, list[float]]:
     """Iterate from ``model`` until ``loss`` (held-out) has not improved for ``patience`` steps, or ``max_iter``.
 
@@ -170,7 +171,7 @@ def em(
             report(log_likelihood=f"{log_likelihood:.4g}")
             continue
         losses.append(loss(model))
-        report(held_out=f"{losses[-1]:.4g}")
+        report(dev=f"{losses[-1]:.4g}")
         if losses[-1] < losses[best_iteration]:
             best, best_iteration = model, iteration
         elif iteration - best_iteration >= patience:

@@ -13,12 +13,12 @@ from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State
+from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.lm.learners import LEARNERS, Learner, Scored
 from spectragram.lm.model import LanguageModel
 from spectragram.lm.ngrams import NgramCounts
-from spectragram.metrics import perplexity
-from spectragram.progress import progress
+from spectragram.metrics import per_second, perplexity
+from spectragram.progress import Report, progress
 
 __all__ = ["ClassBigram"]
 
@@ -97,6 +97,7 @@ class ClassBigram(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @whole_or_nothing
     def fit(self, X: Text, y: None = None, *, dev: Text | None = None) -> Self:
         """Learn from text: a :class:`Corpus`, or sequences of words.
 
@@ -109,14 +110,16 @@ class ClassBigram(Estimator):
         self.vocabulary_ = corpus.vocabulary
         stream = self._stream(corpus)
         held_out = None if dev is None else self._held_out(dev)
-        with progress("learning classes", enabled=self.verbose) as advance:
-            learner = self._learner(advance)
+        with progress("EM", enabled=self.verbose) as report:
+            learner = self._learner(report)
             self.model_ = learner.fit(stream, held_out).compact()
         self.n_iter_ = learner.iterations
         self.summary_ = {
             "learner": self.learner,
-            "words": len(self.vocabulary_),
-            "tokens": len(stream),
+            "states": sum(classes.emissions.shape[1] for classes in self.model_.classes.values()),
+            "sentences": len(corpus),
+            "tokens": corpus.n_tokens,
+            "types": len(self.vocabulary_),
             "iterations": {str(d): n for d, n in self.n_iter_.items()},
             "seconds": round(time.perf_counter() - started, 2),
         }
@@ -139,7 +142,10 @@ class ClassBigram(Estimator):
         return self.evaluate(X, unknown=unknown)["perplexity"]
 
     def evaluate(self, X: Text, *, unknown: str = "ignore") -> dict[str, Any]:
-        """Perplexity with the numbers behind it: ``perplexity``, ``words`` scored, ``unknown`` words met."""
+        """Perplexity with the numbers behind it.
+
+        ``perplexity``, ``words`` scored, ``unknown`` words met and how they were treated, ``words_per_second``.
+        """
         self._require_fitted()
         self._choose("unknown", unknown, ("ignore", "score"))
         stream = self._stream(self._encoded(X))
@@ -147,19 +153,31 @@ class ClassBigram(Estimator):
         scored = Scored.from_stream(stream, self.vocabulary_.unknown_id if unknown == "ignore" else None)
         if len(scored.words) == 0:
             raise InputError("the text holds no word of the model's vocabulary", remedy="check language and tokens")
-        return {"perplexity": perplexity(self._log(scored)), "words": len(scored.words), "unknown": n_unknown}
+        started = time.perf_counter()
+        log_probs = self._log(scored)
+        speed = per_second(len(scored.words), time.perf_counter() - started)
+        return {
+            "perplexity": perplexity(log_probs),
+            "words": len(scored.words),
+            "unknown": n_unknown,
+            "unknown_treatment": unknown,
+            "words_per_second": speed,
+        }
 
     def score(self, X: Text, y: None = None) -> float:
         """Mean log-probability per known word (higher is better), for scikit-learn's model selection."""
         return -float(np.log(self.perplexity(X)))
 
-    def next_words(self, context: Sequence[str]) -> np.ndarray:
-        """Distribution over the vocabulary after ``context``, shape (n_words,)."""
+    def predict_next(self, X: Text) -> np.ndarray:
+        """Distribution of the word after each of X, shape (n_sequences, n_words), in the vocabulary's order."""
         self._require_fitted()
-        ids = self.vocabulary_.encode(context)[-2:]
-        padded = np.concatenate([np.full(2 - len(ids), -1, np.int32), ids])
-        contexts = np.repeat(padded[None], len(self.vocabulary_), axis=0)
-        return self.model_.prob(contexts, np.arange(len(self.vocabulary_)))
+        n_words = len(self.vocabulary_)
+        result = []
+        for sequence in self._encoded(X):
+            last = sequence[-2:]
+            padded = np.concatenate([np.full(2 - len(last), -1, np.int32), last])
+            result.append(self.model_.prob(np.repeat(padded[np.newaxis], n_words, axis=0), np.arange(n_words)))
+        return np.array(result).reshape(-1, n_words)
 
     def listed_ngrams(self) -> dict[int, NgramCounts]:
         """The n-grams an ARPA file lists, per order above one: those of the Kneser-Ney model.
@@ -184,17 +202,14 @@ class ClassBigram(Estimator):
         self._choose("learner", self.learner, LEARNERS)
         if self.order not in (1, 2, 3):
             raise InputError(f"order={self.order!r}", remedy="choose 1, 2 or 3")
-        if not self.start_shape > 0:
-            raise InputError(f"start_shape={self.start_shape!r}", remedy="give a number above 0")
-        if self.n_states < 1 or self.prior < 0 or self.max_iter < 0 or self.min_count < 1:
-            raise InputError(
-                f"n_states={self.n_states}, prior={self.prior}, max_iter={self.max_iter}, min_count={self.min_count}",
-                remedy="give n_states >= 1, prior >= 0, max_iter >= 0, min_count >= 1",
-            )
+        self._check_number("start_shape", above=True)
+        self._check_number("prior")
+        for name, least in (("n_states", 1), ("max_iter", 0), ("min_count", 1)):
+            self._check_whole(name, least, or_else=())
 
     def _training_corpus(self, X: Text) -> Corpus:
         """Encoded with a vocabulary that has the unknown word, and the boundary where it is used."""
-        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(X)
+        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(_word_lists(X))
         if corpus.n_tokens < 3:
             raise InputError(f"a text of {corpus.n_tokens} words", remedy="give at least a few sentences")
         full = corpus.vocabulary
@@ -220,7 +235,7 @@ class ClassBigram(Estimator):
             # A token outside X's own vocabulary (-1) is outside ours too.
             tokens = np.where(X.tokens < 0, self.vocabulary_.unknown_id, ids[X.tokens])
             return Corpus(tokens.astype(np.int32), X.offsets, self.vocabulary_)
-        return Corpus.from_sequences(X, self.vocabulary_)
+        return Corpus.from_sequences(_word_lists(X), self.vocabulary_)
 
     def _stream(self, corpus: Corpus) -> np.ndarray:
         """All sequences as one stream, with the boundary after each where it is used, (n,) int32."""
@@ -239,7 +254,7 @@ class ClassBigram(Estimator):
             raise InputError("the held-out text holds no known word", remedy="give text like the training text")
         return held_out
 
-    def _learner(self, advance: Any) -> Learner:
+    def _learner(self, report: Report) -> Learner:
         return Learner(
             name=self.learner,
             n_states=self.n_states,
@@ -251,7 +266,7 @@ class ClassBigram(Estimator):
             max_iter=self.max_iter,
             seed=self.random_state,
             n_jobs=resolve_jobs(self.n_jobs),
-            report=advance,
+            report=report,
         )
 
     def _token_log_probs(self, X: Text) -> list[np.ndarray]:
@@ -274,3 +289,15 @@ class ClassBigram(Estimator):
         self.vocabulary_ = Vocabulary.from_state(values["vocabulary"])
         self.n_iter_ = {int(d): int(n) for d, n in values["n_iter"].items()}
         self.model_ = LanguageModel.from_state(values["model"], arrays, len(self.vocabulary_))
+
+
+def _word_lists(X: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:
+    """X, unless it holds strings: their characters would be taken for words."""
+    if isinstance(X, str):
+        raise InputError(f"one text ({X[:40]!r}) where lists of words were expected", remedy="split it into sentences")
+    for i, sequence in enumerate(X):
+        if isinstance(sequence, str):
+            raise InputError(
+                f"sequence {i} is a string ({sequence[:40]!r})", remedy="give lists of words, e.g. sentence.split()"
+            )
+        yield sequence

@@ -21,6 +21,7 @@ from spectragram.lm.mixture import fit_weights
 from spectragram.lm.model import LanguageModel, contexts_of
 from spectragram.lm.ngrams import count_ngrams
 from spectragram.lm.pivot import pivot
+from spectragram.progress import Report, silent
 
 __all__ = ["LEARNERS", "Learner", "Scored"]
 
@@ -64,7 +65,7 @@ class Learner:
     seed: int = 0
     n_jobs: int = 1
     min_anchor_count: int | None = None
-    report: Callable[..., None] = lambda **_: None
+    report: Report = silent
     iterations: dict[int, int] = field(default_factory=dict)
 
     def fit(self, stream: np.ndarray, held_out: Scored | None) -> LanguageModel:
