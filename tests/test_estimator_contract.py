@@ -33,7 +33,7 @@ class ContractCase:
     bad_fits: dict[str, Callable[[Any], Any]] = field(default_factory=dict)
 
 
-FOLDERS = {kind.module.rsplit(".", 1)[1]: kind for kind in kinds.KINDS.values() if kind.is_built()}
+FOLDERS = {kind.module.rsplit(".", 1)[1]: kind for kind in kinds.KINDS.values()}
 
 
 def case_of(folder: str) -> ContractCase:

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.measure import Row, data_folder, row
 from spectragram.clusters import PairCounts, WordClusters, count_files
-from spectragram.errors import InputError
+from spectragram.errors import MissingExtraError
 from spectragram.reproduce.entities import TASKS, entity_scores
 
 # Brown corpus, 10,000 types and <unk>, one stream: Liang's brown-cluster, the best of the C++ tools at these sizes.
@@ -72,7 +72,7 @@ def _entities(data: Path, quick: bool) -> list[Row]:
     for name in list(TASKS)[: 1 if quick else None]:
         try:
             scores = entity_scores(data, name)
-        except InputError:
+        except MissingExtraError:
             return []
         for other in ("without", "paper"):
             source = {"without": "the same tagger without clusters", "paper": "with the paper's clusters"}[other]

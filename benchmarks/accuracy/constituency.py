@@ -21,7 +21,7 @@ SOURCE = "Berkeley parser, 4 split-merge cycles, same data"
 SETTINGS: dict[str, dict[str, Any]] = {
     "pcfg": {"learner": "pcfg", "preset": "fast"},
     "spectral": {"learner": "spectral", "preset": "fast"},
-    "pivot+em": {"learner": "pivot+em", "preset": "fast", "n_iterations": 2},
+    "pivot+em": {"learner": "pivot+em", "preset": "fast", "max_iter": 2},
     "fast": {"preset": "fast"},
     "default": {},
     "best": {"preset": "best"},
@@ -46,7 +46,7 @@ def run(quick: bool) -> list[Row]:
 def _measure(
     name: str, settings: dict[str, Any], trees: list[Tree], gold: list[Tree], anchor: float | None
 ) -> list[Row]:
-    model = ConstituencyParser(**settings).fit(trees)
+    model = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
     scores = bracket_scores(gold, model.parse([tree.leaves() for tree in gold]))
     return [
         row(name, "F1", scores["f1"], anchor, SOURCE, "higher"),

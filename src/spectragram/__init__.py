@@ -17,7 +17,7 @@ from typing import Any
 from spectragram._version import __version__
 from spectragram.kinds import KINDS, load
 
-_ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values() if kind.is_built()}
+_ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values()}
 
 __all__ = ["KINDS", "__version__", "load"]
 __all__ += list(_ESTIMATORS)

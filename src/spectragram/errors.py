@@ -70,8 +70,8 @@ class NotFittedError(SpectragramError, ValueError, AttributeError):
 class MissingExtraError(SpectragramError, ImportError):
     """An optional dependency is not installed.
 
-    >>> str(MissingExtraError("matplotlib", "plots"))
-    "this needs matplotlib, which is not installed: pip install 'spectragram[plots]'"
+    >>> str(MissingExtraError("python-crfsuite", "peers"))
+    "this needs python-crfsuite, which is not installed: pip install 'spectragram[peers]'"
     """
 
     def __init__(self, package: str, extra: str) -> None:

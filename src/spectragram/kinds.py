@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from spectragram.errors import InputError, ModelFileError
@@ -25,11 +24,6 @@ class Kind:
     estimator: str
     task: str
 
-    def is_built(self) -> bool:
-        """Whether this version of the library has it."""
-        spec = find_spec(self.module)
-        return spec is not None and spec.origin is not None
-
     def estimator_class(self) -> type[Estimator]:
         """The estimator, imported now."""
         return getattr(import_module(self.module), self.estimator)
@@ -49,14 +43,10 @@ KINDS: dict[str, Kind] = {
 
 
 def kind_named(name: str) -> Kind:
-    """Look a kind up; say what there is when it is unknown or not in this version."""
+    """Look a kind up; say what there is when it is unknown."""
     if name not in KINDS:
         raise InputError(f"no model kind '{name}'", remedy=f"choose one of {', '.join(KINDS)}")
-    kind = KINDS[name]
-    if not kind.is_built():
-        built = ", ".join(k.name for k in KINDS.values() if k.is_built()) or "none yet"
-        raise InputError(f"kind '{name}' is not built in this version", remedy=f"available: {built}")
-    return kind
+    return KINDS[name]
 
 
 def load(path: Source) -> Estimator:

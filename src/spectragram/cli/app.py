@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -68,8 +67,7 @@ def commands(kind: str) -> ModuleType:
 
 def _register_train() -> None:
     for kind in KINDS.values():
-        if kind.is_built() and find_spec(f"spectragram.cli.{kind.name}") is not None:
-            train_app.command(kind.name, help=f"Learn {kind.task}.")(_checked_first(commands(kind.name).train))
+        train_app.command(kind.name, help=f"Learn {kind.task}.")(_checked_first(commands(kind.name).train))
 
 
 def _checked_first(train: Callable[..., None]) -> Callable[..., None]:
@@ -140,9 +138,8 @@ def demo(
         commands(kind).demo()
         return
     for name, known in KINDS.items():
-        note(f"\n== {name}: {known.task}" + ("" if known.is_built() else " (not built in this version)"))
-        if known.is_built():
-            commands(name).demo()
+        note(f"\n== {name}: {known.task}")
+        commands(name).demo()
 
 
 def _write_corpus(folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["note", "print_scores", "print_table", "trained", "write_page"]
+__all__ = ["format_value", "note", "print_scores", "print_table", "trained", "write_page"]
 
 
 def note(text: str, *, quiet: bool = False) -> None:

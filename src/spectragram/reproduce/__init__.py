@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from spectragram.errors import InputError
@@ -25,8 +24,6 @@ def reproduce(paper: str, data: Path, out: Path, *, quick: bool = False) -> Repo
     if paper not in PAPERS:
         raise InputError(f"no paper '{paper}'", remedy=f"choose one of {', '.join(PAPERS)}")
     module = "spectragram.reproduce." + paper.replace("-", "_")
-    if find_spec(module) is None:
-        raise InputError(f"'{paper}' cannot be reproduced by this version", remedy="see the changelog")
     if not data.is_dir():
         raise InputError("is not a folder", path=data, remedy="give --data the folder that holds the corpora")
     report = Report(paper, PAPERS[paper], out, quick=quick)

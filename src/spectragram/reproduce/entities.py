@@ -16,7 +16,7 @@ from typing import Any
 
 from spectragram.clusters import WordClusters, count_files
 from spectragram.data.columns import read_columns
-from spectragram.errors import InputError
+from spectragram.errors import MissingExtraError
 from spectragram.metrics.sequences import span_scores
 
 __all__ = ["TASKS", "crf_labels", "entity_scores"]
@@ -47,7 +47,7 @@ TASKS = {
 def entity_scores(data: Path, name: str, n_clusters: int = 200) -> dict[str, float]:
     """Span F1 on dev ``without`` clusters, with those of the ``paper`` and with ``ours``."""
     if find_spec("pycrfsuite") is None:
-        raise InputError("python-crfsuite is not installed", remedy="pip install 'spectragram[peers]'")
+        raise MissingExtraError("python-crfsuite", "peers")
     task = TASKS[name]
     train, dev = _read(data / task.train), _read(data / task.dev)
     scores = {"without": tagger_f1(train, dev, {})}
