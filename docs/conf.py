@@ -18,6 +18,8 @@ autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
+# Shapes in docstrings, like (n_states, n_words), look like references to attributes that several classes have.
+suppress_warnings = ["ref.python"]
 autodoc_default_options = {
     # What scikit-learn adds to every estimator is documented there.
     "exclude-members": ", ".join(f"set_{verb}_request" for verb in ("fit", "predict", "score", "transform")),

@@ -166,7 +166,7 @@ class PNFA:
         return self.value(string, "prefix")
 
     def expected_count(self, string: String) -> float:
-        """E |w|_x: how often x occurs in a string w, on average."""
+        """How often x occurs in a string, on average: ``E |w|_x``."""
         return self.value(string, "substring")
 
     def mean_length(self) -> float:

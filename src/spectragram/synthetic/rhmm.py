@@ -66,17 +66,17 @@ class RefinementMoments:
     """Exact expectations given the current label a, over all positions (see the table above)."""
 
     future_past: np.ndarray
-    """E[phi(F1) psi(P)' | a], (l, d1, d2)"""
+    """``E[phi(F1) psi(P)' | a]``, (l, d1, d2)"""
     present_destiny: np.ndarray
-    """E[xi(R) v(D)' | a], (l, d3, d4)"""
+    """``E[xi(R) v(D)' | a]``, (l, d3, d4)"""
     next: np.ndarray
-    """E[[A2 = b] phi(F2) x psi(P) x xi(R) | a], (l, l, d1, d2, d3), indexed [a, b]"""
+    """``E[[A2 = b] phi(F2) x psi(P) x xi(R) | a]``, (l, l, d1, d2, d3), indexed [a, b]"""
     end: np.ndarray
-    """E[[A2 = *] psi(P) xi(R)' | a], (l, d2, d3)"""
+    """``E[[A2 = *] psi(P) xi(R)' | a]``, (l, d2, d3)"""
     emission: np.ndarray
-    """E[[X = x] v(D) | a], (l, n, d4)"""
+    """``E[[X = x] v(D) | a]``, (l, n, d4)"""
     initial: np.ndarray
-    """E[[A1 = a] phi(F1) | first position], (l, d1)"""
+    """``E[[A1 = a] phi(F1) | first position]``, (l, d1)"""
 
 
 @dataclass(frozen=True)
