@@ -189,7 +189,8 @@ def match_states(
 ) -> ConvexEM:
     """``t(h'|h)``, rows h, maximising ``sum_fg Q_fg log sum_hh' r(h|f) t(h'|h) s(g|h')`` (figure 2, step 3).
 
-    ``cooccurrence`` is Q (d, e), ``memberships`` ``r(h|f)`` (d, m), ``components`` ``s(g|h')`` (e, k); -> weights (m, k).
+    ``cooccurrence`` is Q (d, e), ``memberships`` ``r(h|f)`` (d, m), ``components`` ``s(g|h')`` (e, k);
+    the weights are (m, k).
     """
     Q = to_csr(cooccurrence)
 
