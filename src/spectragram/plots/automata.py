@@ -15,13 +15,14 @@ from spectragram.automata.export import to_dot
 from spectragram.automata.wfa import WFA
 from spectragram.plots.charts import spectrum_chart
 from spectragram.plots.page import html_page, html_table, summary_table
-from spectragram.plots.svg import INK, MUTED, Drawing, mix, text_width
+from spectragram.plots.svg import INK, Drawing, mix, text_width
 
-__all__ = ["Graph", "automaton_dot", "automaton_page", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
+__all__ = ["LEGEND", "Graph", "automaton_dot", "automaton_page", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
 
 RADIUS = 23.0
 MARGIN = 96.0
 LABEL_SIZE, LINE = 10.5, 12.0
+LEGEND = "<p>On an arrow: what is read and how often, of all moves from that state. In a state: how often it ends.</p>"
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def automaton_page(model: Automaton, name: str, dfa: DFA) -> str:
     """A page with the summary of training, a deterministic picture, the parts and the spectrum."""
     sections = [
         ("Training", summary_table(model.summary_)),
-        ("What it does on frequent strings", str(draw_automaton(graph_of_dfa(dfa, model.vocabulary_.words)))),
+        ("What it does on frequent strings", LEGEND + str(draw_automaton(graph_of_dfa(dfa, model.vocabulary_.words)))),
     ]
     parts = [[part["part"], part["states"], part["weight"]] for part in model.summary_.get("parts", [])]
     if parts:
@@ -153,7 +154,7 @@ def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -
     shows_end = abs(end) >= 0.01
     drawing.text(x, y + (0 if shows_end else 4), graph.names[i], size=12, anchor="middle", font_weight="bold")
     if shows_end:
-        drawing.text(x, y + 11, f"end {end:.2f}", size=8, anchor="middle", fill=MUTED)
+        drawing.text(x, y + 11, f"{end:.2f}", size=9.5, anchor="middle")
 
 
 def _oval(graph: Graph, top: float) -> tuple[dict[int, tuple[float, float]], float, float]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.dependency import DependencyParser
-from spectragram.dependency.inspection import frequent_modifiers, head_dfa
-from spectragram.plots.automata import draw_automaton, graph_of_dfa
+from spectragram.dependency.inspection import DIRECTIONS, frequent_modifiers, head_dfa
+from spectragram.plots.automata import LEGEND, draw_automaton, graph_of_dfa
 from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
 
@@ -97,7 +97,7 @@ def dependency_page(
     sentences: Sequence[Sentence],
 ) -> str:
     """A page with the summary, likely modifiers, the automaton of one head, and parsed sentences."""
-    chosen = head or parser.tags_[1]
+    chosen = head or _branching_head(parser, direction)
     found = head_dfa(parser, chosen, direction, dfa_states)
     automaton = draw_automaton(graph_of_dfa(found.dfa, found.names), f"{direction} modifiers of {chosen}")
     sections = [
@@ -106,7 +106,7 @@ def dependency_page(
             "Modifiers",
             html_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser)),
         ),
-        (f"The {direction} automaton of {chosen}, made deterministic", str(automaton)),
+        (f"The {direction} automaton of {chosen}, made deterministic", LEGEND + str(automaton)),
     ]
     for sentence, parsed, marginals in zip(
         sentences, parser.parse(sentences), parser.marginals(sentences), strict=True
@@ -116,3 +116,12 @@ def dependency_page(
         known = gold.tolist() if (gold >= 0).all() else None
         sections.append((" ".join(parsed.forms), str(draw_dependencies(parsed, probabilities=sure, gold=known))))
     return html_page(f"Dependency parser {name}", sections)
+
+
+def _branching_head(parser: DependencyParser, direction: str) -> str:
+    """The most frequent tag that usually has modifiers on this side: its automaton has something to show."""
+    for symbol in range(1, len(parser.tags_)):
+        wfa = parser.grammar_.automaton(symbol, DIRECTIONS[direction])
+        if float(wfa.initial @ wfa.final) < 0.5:
+            return parser.tags_[symbol]
+    return parser.tags_[1]

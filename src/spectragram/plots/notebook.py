@@ -87,7 +87,8 @@ def _tagger_picture(model: Any) -> str:
     from spectragram.plots.tagger import states_of_labels
 
     states = states_of_labels(model)
-    return str(bar_chart(states, x_label="hidden states")) if states else ""
+    most = dict(sorted(states.items(), key=lambda item: -item[1])[:12])
+    return str(bar_chart(most, x_label="hidden states")) if most else ""
 
 
 _PICTURES = {

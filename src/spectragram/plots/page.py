@@ -35,8 +35,13 @@ def summary_table(summary: Mapping[str, Any]) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        small = 0 < abs(value) < 1e-3
+        shown = (f"{value:.1e}" if small else f"{value:.4g}") if isinstance(value, float) else str(value)
         return f'<td class="n">{shown}</td>'
+    if isinstance(value, Mapping):
+        value = ", ".join(f"{name}: {part}" for name, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        value = ", ".join(map(str, value))
     return f"<td>{escape(clean(value))}</td>"
 
 
