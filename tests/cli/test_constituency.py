@@ -7,6 +7,7 @@ import json
 import pytest
 
 from spectragram.cli import main
+from spectragram.constituency.training import LEARNERS
 from spectragram.data.brackets import parse_tree, write_trees
 from spectragram.synthetic.english import english_trees
 
@@ -97,3 +98,29 @@ def test_options_that_exclude_each_other(files, tmp_path, capsys):
     assert main(["train", "constituency", str(files / "train.mrg"), "-o", str(tmp_path / "m"), "--fast", "--best"]) == 2
     assert main(["predict", str(files / "m"), str(files / "dev.mrg"), "--kbest", "2", "--surprisal"]) == 2
     assert capsys.readouterr().err.count("exclude each other") == 2
+
+
+def test_an_unknown_decoder_is_refused(files, tmp_path, capsys):
+    text = tmp_path / "in.txt"
+    text.write_text("The dog barks .\n", encoding="utf-8")
+    for command in (["predict", files / "m", text], ["evaluate", files / "m", files / "dev.mrg"]):
+        assert main([str(part) for part in command] + ["--decoder", "nonsense"]) == 2
+        assert "choose one of mbr, max-rule, goodman" in capsys.readouterr().err
+
+
+def test_negative_posteriors_are_noted(files, tmp_path, capsys):
+    model, text = tmp_path / "m", tmp_path / "in.txt"
+    args = ["--fast", "--states", "6", "--learner", "spectral", "--quiet"]
+    assert main(["train", "constituency", str(files / "train.mrg"), "--out", str(model), *args]) == 0
+    sentences = [" ".join(tree.leaves()) for tree in english_trees(230)[200:]]
+    text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    assert main(["predict", str(model), str(text)]) == 0
+    assert "negative" in capsys.readouterr().err
+    assert main(["predict", str(files / "m"), str(text)]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_help_lists_every_learner(capsys):
+    assert main(["train", "constituency", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown

@@ -19,7 +19,7 @@ def outputs(model: ConstituencyParser) -> list[np.ndarray]:
 
 CASE = ContractCase(
     make=lambda **changes: ConstituencyParser(
-        **{"preset": "fast", "n_states": 4, "n_models": 2, "n_iterations": 2, "n_jobs": 1} | changes
+        **{"preset": "fast", "n_states": 4, "n_models": 2, "max_iter": 2, "n_jobs": 1} | changes
     ),
     fit=lambda model: model.fit(english_trees(120)),
     outputs=outputs,

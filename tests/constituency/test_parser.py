@@ -16,12 +16,12 @@ HELD_OUT = english_trees(460)[400:]
 
 @pytest.fixture(scope="module")
 def parser() -> ConstituencyParser:
-    return ConstituencyParser(preset="fast", n_states=4, n_iterations=2, n_jobs=1).fit(english_trees(400))
+    return ConstituencyParser(preset="fast", n_states=4, max_iter=2).fit(english_trees(400))
 
 
 @pytest.fixture(scope="module")
 def plain() -> ConstituencyParser:
-    return ConstituencyParser("pcfg", "fast", n_jobs=1).fit(english_trees(400))
+    return ConstituencyParser(learner="pcfg", preset="fast").fit(english_trees(400))
 
 
 def f1(parser: ConstituencyParser) -> float:
@@ -34,7 +34,7 @@ def test_hidden_states_help(parser, plain):
 
 
 def test_spectral_operators_help_too(plain):
-    spectral = ConstituencyParser("spectral", "fast", n_states=6, n_jobs=1).fit(english_trees(400))
+    spectral = ConstituencyParser(6, "spectral", preset="fast").fit(english_trees(400))
     assert f1(spectral) > f1(plain) + 1.0
     with pytest.raises(InputError, match="spectral"):
         spectral.prefix_log_prob([["the"]])
@@ -74,7 +74,7 @@ def test_every_sentence_gets_a_tree_over_its_words(parser, sentence):
 
 def test_what_the_grammar_cannot_build_is_glued():
     trees = [parse_tree("(S (A a) (B b))")] * 20
-    model = ConstituencyParser(preset="fast", n_jobs=1).fit(trees)
+    model = ConstituencyParser(preset="fast").fit(trees)
     assert str(model.parse(["a b"])[0]) == "(S (A a) (B b))"
     (tree,) = model.parse(["a b a b b"])
     assert tree.leaves() == ["a", "b", "a", "b", "b"]
@@ -86,7 +86,7 @@ def test_what_the_grammar_cannot_build_is_glued():
 @pytest.mark.parametrize("text", ["(TOP (NN dog))", "(S (NP (NN dog)))", "(X a)", "(TOP (A a) (B b) (C c) (D d))"])
 def test_a_treebank_of_one_tree(text):
     tree = parse_tree(text)
-    model = ConstituencyParser(n_jobs=1).fit([text])
+    model = ConstituencyParser().fit([text])
     assert model.parse([tree.leaves()]) == [tree]
 
 
@@ -132,9 +132,7 @@ def test_samples_look_like_the_treebank(parser):
 
 def test_held_out_trees_choose_the_iteration():
     trees = english_trees(150)
-    model = ConstituencyParser(preset="fast", n_states=4, n_iterations=3, n_jobs=1).fit(
-        trees, dev=english_trees(180)[150:]
-    )
+    model = ConstituencyParser(preset="fast", n_states=4, max_iter=3).fit(trees, dev=english_trees(180)[150:])
     assert 0 <= model.summary_["iterations"][0] <= 3
     assert 50.0 < model.summary_["dev_f1"][0] <= 100.0
 
@@ -164,7 +162,7 @@ def test_wsj_sample_beats_the_berkeley_parser(data_dir):
     from spectragram.data.brackets import read_trees
 
     folder = data_dir / "wsj-sample" / "clean"
-    model = ConstituencyParser(preset="fast").fit(read_trees(folder / "train.txt.gz"))
+    model = ConstituencyParser(preset="fast", n_jobs=-1).fit(read_trees(folder / "train.txt.gz"))
     dev = list(read_trees(folder / "dev.txt"))[::4]
     scores = bracket_scores(dev, model.parse([tree.leaves() for tree in dev]))
     # Berkeley parser, 4 split-merge cycles: 82.6 on all of dev; a quarter of it has a standard error of about 1.

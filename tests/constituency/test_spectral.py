@@ -105,10 +105,10 @@ def test_marginals_from_samples_come_closer_with_more_trees(rng):
     corpus = grammar.sample(6200, rng)
     trees: list[Tree] = [grammar.to_tree(derivation) for derivation in corpus]
     sentences = [tree.leaves() for tree in trees[:200] if 3 <= len(tree.leaves()) <= 9][:60]
-    reference = ConstituencyParser("spectral", "fast", n_states=2, noise=0.0, n_jobs=1).fit(trees[200:])
+    reference = ConstituencyParser(2, "spectral", preset="fast", noise=0.0).fit(trees[200:])
 
     def distance(n_trees: int) -> float:
-        parser = ConstituencyParser("spectral", "fast", n_states=2, noise=0.0, n_jobs=1).fit(trees[200 : 200 + n_trees])
+        parser = ConstituencyParser(2, "spectral", preset="fast", noise=0.0).fit(trees[200 : 200 + n_trees])
         ours, theirs = parser.marginals(sentences), reference.marginals(sentences)
         labels, other = parser.grammars_[0].labels.phrases, reference.grammars_[0].labels.phrases
         assert labels == other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,15 +19,18 @@ from spectragram.cli.options import (
     Gold,
     Html,
     Input,
+    Iterations,
     Jobs,
     Json,
     Model,
+    Models,
     Out,
     OutText,
     Quiet,
     Seed,
     States,
-)  # fmt: skip
+    chosen_preset,
+)
 from spectragram.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,8 +41,6 @@ BATCH = 256
 """Sentences parsed at a time: memory stays flat however long the input is."""
 
 Learner = Annotated[str, typer.Option("--learner", help="spectral+em, spectral, em, pivot, pivot+em or pcfg.")]
-Models = Annotated[int | None, typer.Option("--models", min=1, help="Models to average; default by the preset.")]
-Iterations = Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations; with --dev, at most.")]
 Decoder = Annotated[
     str | None, typer.Option("--decoder", help="mbr (best F1), max-rule (more exact trees) or goodman.")
 ]
@@ -61,19 +63,17 @@ def train(
     """Learn a parser from bracketed trees; traces and functional tags are taken off."""
     from spectragram.constituency import ConstituencyParser
 
-    if fast and best:
-        raise InputError("--fast and --best exclude each other", remedy="give one of them")
     model = ConstituencyParser(
+        states,
         learner,
-        "best" if best else "fast" if fast else "default",
-        n_states=states,
+        preset=chosen_preset(fast, best),
         n_models=models,
-        n_iterations=iterations,
+        max_iter=iterations,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.fit(_read(data), None if dev is None else _read(dev))
+    model.fit(_read(data), dev=None if dev is None else _read(dev))
     model.save(out)
     trained(out, model.summary_, quiet=quiet)
 
@@ -89,20 +89,28 @@ def predict(
     jobs: Jobs = -1,
 ) -> None:
     """Parse sentences, one a line, words between spaces; one line out for each line in."""
-    from spectragram.constituency import ConstituencyParser
     from spectragram.files import output, read_lines
 
-    loaded = ConstituencyParser.load(model).set_params(n_jobs=jobs)
-    if decoder is not None:
-        loaded.set_params(decoder=decoder)
+    loaded = _load(model, decoder, jobs)
     if marginals + surprisal + (kbest > 0) > 1:
         raise InputError("--kbest, --marginals and --surprisal exclude each other", remedy="give one of them")
     answer = _answers(loaded, kbest, marginals, surprisal)
     lines = (line.split() for _, line in read_lines(input))
+    n_negative = 0
     with output(out) as stream:
         while batch := list(islice(lines, BATCH)):
             answers = iter(answer([words for words in batch if words]))
             stream.writelines((next(answers) if words else "") + "\n" for words in batch)
+            n_negative += loaded.n_negative_
+    if n_negative:
+        note(f"{n_negative} posteriors were negative; their sizes were taken")
+
+
+def _load(model: Path, decoder: str | None, jobs: int) -> ConstituencyParser:
+    from spectragram.constituency import ConstituencyParser
+
+    loaded = ConstituencyParser.load(model).set_params(n_jobs=jobs)
+    return loaded if decoder is None else loaded.set_params(decoder=decoder)
 
 
 def _answers(
@@ -130,11 +138,11 @@ def _marginal_lines(loaded: ConstituencyParser, batch: list[list[str]]) -> list[
 
     labels = loaded.grammars_[0].labels
     lines = []
-    for words, posteriors in zip(batch, loaded.marginals(batch), strict=True):
-        cells = {j * (j - 1) // 2 + i: (i, j) for j in range(1, len(words) + 1) for i in range(j)}
+    for posteriors in loaded.marginals(batch):
         spans = [
-            [labels.phrases[label], *cells[cell], round(float(posteriors.spans[cell, label]), 4)]
-            for cell, label in zip(*map(np.ndarray.tolist, np.nonzero(posteriors.spans >= 0.01)), strict=True)
+            [labels.phrases[label], i, j, round(float(row[label]), 4)]
+            for i, j, row in posteriors
+            for label in np.flatnonzero(row >= 0.01)
         ]
         tags = [
             {labels.tags[t]: round(float(row[t]), 4) for t in np.flatnonzero(row >= 0.01)} for row in posteriors.tags
@@ -145,22 +153,7 @@ def _marginal_lines(loaded: ConstituencyParser, batch: list[list[str]]) -> list[
 
 def evaluate(model: Model, gold: Gold, decoder: Decoder = None, jobs: Jobs = -1, json: Json = False) -> None:
     """Parse the words of gold trees and score the result as EVALB does."""
-    from spectragram.constituency import ConstituencyParser
-    from spectragram.metrics import bracket_scores
-
-    loaded = ConstituencyParser.load(model).set_params(n_jobs=jobs)
-    if decoder is not None:
-        loaded.set_params(decoder=decoder)
-    trees = _read(gold)
-    sentences = [tree.leaves() for tree in trees]
-    loaded.parse(sentences[:1])  # what is compiled or read on first use is not part of the speed
-    start = time.perf_counter()
-    predicted = loaded.parse(sentences)
-    seconds = time.perf_counter() - start
-    scores = bracket_scores(trees, predicted)
-    scores["sentences_per_second"] = len(trees) / max(seconds, 1e-9)
-    scores["fallbacks"] = loaded.statuses_["unpruned"] + loaded.statuses_["glued"]
-    print_scores(scores | {f"parsed_{name}": n for name, n in loaded.statuses_.items()}, as_json=json)
+    print_scores(_load(model, decoder, jobs).evaluate(_read(gold)), as_json=json)
 
 
 def inspect(
@@ -198,7 +191,7 @@ def demo() -> None:
     start = time.perf_counter()
     rows = []
     for learner in ("pcfg", "spectral", "spectral+em"):
-        parser = ConstituencyParser(learner, "fast", n_states=8).fit(trees)
+        parser = ConstituencyParser(8, learner, preset="fast", n_jobs=-1).fit(trees)
         predicted = parser.parse([tree.leaves() for tree in held_out])
         scores = bracket_scores(held_out, predicted)
         rows.append([learner, scores["f1"], scores["exact"], scores["tag_accuracy"], parser.summary_["seconds"]])

@@ -9,7 +9,7 @@ import numpy as np
 
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.model import Model
-from spectragram.constituency.parsing import PRUNED, BinaryGrammar, Status
+from spectragram.constituency.parsing import BinaryGrammar, Status
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads
 from spectragram.inference.chart_coarse import span_id
@@ -18,12 +18,15 @@ from spectragram.metrics.brackets import bracket_scores
 __all__ = ["Judge", "average_posteriors"]
 
 
-def average_posteriors(grammars: Sequence[BinaryGrammar], words: list[str]) -> tuple[SpanPosteriors, Status]:
-    """Posteriors averaged over the models of all grammars, and the worst status among the grammars."""
+def average_posteriors(grammars: Sequence[BinaryGrammar], words: list[str]) -> tuple[SpanPosteriors, Status, int]:
+    """Posteriors averaged over the models of all grammars.
+
+    Also the worst status among the grammars, and how many posteriors were negative.
+    """
     n, labels = len(words), grammars[0].labels
     spans = np.zeros((n * (n + 1) // 2, len(labels.phrases)))
     tags = np.zeros((n, len(labels.tags)))
-    worst = PRUNED
+    worst, n_negative = Status.PRUNED, 0
     total = sum(len(grammar.models) for grammar in grammars)
     for grammar in grammars:
         weight = len(grammar.models) / total
@@ -37,8 +40,9 @@ def average_posteriors(grammars: Sequence[BinaryGrammar], words: list[str]) -> t
             good = good or [grammar.posteriors(grammar.middle, forest, words)]
             for value in good:
                 grammar.add_posteriors(forest, value, weight / len(good), spans, tags)
+                n_negative += value.n_negative
         worst = max(worst, status)
-    return SpanPosteriors(spans, tags), worst
+    return SpanPosteriors(spans, tags), worst, n_negative
 
 
 def _add_pieces(grammar: BinaryGrammar, words: list[str], weight: float, spans: np.ndarray, tags: np.ndarray) -> None:

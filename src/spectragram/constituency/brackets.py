@@ -5,7 +5,7 @@ Which labels of a span stand above which is learned from the unary chains of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -104,6 +104,12 @@ class SpanPosteriors:
 
     spans: np.ndarray
     tags: np.ndarray
+
+    def __iter__(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """``(i, j, row)`` of every span of words i .. j-1, the row (n_phrases,) with the posteriors of its labels."""
+        for j in range(1, len(self.tags) + 1):
+            for i in range(j):
+                yield i, j, self.spans[span_id(i, j)]
 
 
 def bracket_tree(

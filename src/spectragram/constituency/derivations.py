@@ -25,24 +25,25 @@ Way = tuple[int, tuple[int, ...]]
 """How an item is built: an edge or link (-1 for a word), and which of the best ways of its parts."""
 
 
-def best_derivation(grammar: BinaryGrammar, words: Sequence[str], decoder: str) -> tuple[Tree | None, Status]:
+def best_derivation(grammar: BinaryGrammar, words: Sequence[str], decoder: str) -> tuple[Tree | None, Status, int]:
     """The tree of the largest product of rule posteriors (``max-rule``) or sum of label posteriors (``goodman``).
 
-    Several models multiply or add up theirs. None when there is no parse.
+    Several models multiply or add up theirs. None when there is no parse. Also how it was found, and how many
+    posteriors were negative.
     """
     forest, status = grammar.prune(words)
     if forest is None:
-        return None, status
+        return None, status, 0
     found = [grammar.posteriors(model, forest, words) for model in grammar.models]
     good = [value for value in found if value.sign != 0.0]
     if not good:
-        return None, status
+        return None, status, 0
     edges, links, items = _weights(good, decoder)
     choice, _, root = viterbi(forest, edges, links, items, np.zeros(grammar.rules.n_symbols))
     if root < 0:
-        return None, status
+        return None, status, 0
     nodes = _unfold(forest, root, 0, lambda item, _: (int(choice[item]), (0, 0)))
-    return _tree(grammar, nodes, words), status
+    return _tree(grammar, nodes, words), status, sum(value.n_negative for value in good)
 
 
 def _weights(found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,21 +90,24 @@ def _tree(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], words: Sequ
     return tree if outer is None else make_tree(outer, (tree,))
 
 
-def k_best_derivations(grammar: BinaryGrammar, words: Sequence[str], k: int) -> list[tuple[Tree, float]]:
-    """Up to ``k`` trees by the max-rule score, each with log p(tree | sentence) under the grammar's first model."""
+def k_best_derivations(grammar: BinaryGrammar, words: Sequence[str], k: int) -> tuple[list[tuple[Tree, float]], int]:
+    """Up to ``k`` trees by the max-rule score, each with log p(tree | sentence) under the grammar's first model.
+
+    Also how many posteriors were negative.
+    """
     forest, _ = grammar.prune(words)
     model = grammar.models[0]
     if forest is None:
-        return []
+        return [], 0
     posteriors = grammar.posteriors(model, forest, words)
     if posteriors.sign == 0.0:
-        return []
+        return [], 0
     edges, links, items = _weights([posteriors], "max-rule")
     found: list[tuple[Tree, float]] = []
     for nodes in _k_best(forest, edges, links, items, k):
         value = _tree_log_value(grammar, nodes, words)
         found.append((_tree(grammar, nodes, words), value - posteriors.log_value))
-    return found
+    return found, posteriors.n_negative
 
 
 def _k_best(

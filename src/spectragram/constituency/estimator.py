@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -13,30 +13,29 @@ import numpy as np
 from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
+from spectragram.constituency.inputs import Sentence, as_sentences, as_trees
 from spectragram.constituency.model_state import grammar_from_state, grammar_to_state, rounded
 from spectragram.constituency.parsing import BinaryGrammar, Status
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
 from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
-from spectragram.data.brackets import escape_word, parse_tree
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator
-from spectragram.metrics.brackets import bracket_scores
+from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
+from spectragram.metrics import bracket_scores, per_second
 from spectragram.progress import progress
 
 __all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
 
 DECODERS = ("mbr", "max-rule", "goodman")
 PRESETS: dict[str, dict[str, Any]] = {
-    "fast": {"n_models": 1, "n_states": 16, "n_iterations": 4, "binarisations": ("right",)},
-    "default": {"n_models": 4, "n_states": 16, "n_iterations": 4, "binarisations": ("right", "left")},
-    "best": {"n_models": 9, "n_states": 24, "n_iterations": 5, "binarisations": ("right", "left", "head")},
+    "fast": {"n_models": 1, "n_states": 16, "max_iter": 4, "binarisations": ("right",)},
+    "default": {"n_models": 4, "n_states": 16, "max_iter": 4, "binarisations": ("right", "left")},
+    "best": {"n_models": 9, "n_states": 24, "max_iter": 5, "binarisations": ("right", "left", "head")},
 }
 """What each preset gives to the parameters that are None."""
+BINARISATIONS = ("right", "left", "head")
 SENTENCES_A_TASK = 8
-
-Sentence = Sequence[str]
 
 
 class ConstituencyParser(Estimator):
@@ -44,23 +43,24 @@ class ConstituencyParser(Estimator):
 
     Parameters
     ----------
+    n_states : int, optional
+        At most so many hidden states for a label; rare labels get fewer.
     learner : str
         ``spectral+em``: states from clusters of spectral vectors, then a few EM iterations (the default: the most
         accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen &
         Collins (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
     preset : {"fast", "default", "best"}
-        Sets whatever of ``n_states``, ``n_models``, ``n_iterations`` and ``binarisations`` is None: one model for
+        Sets whatever of ``n_states``, ``n_models``, ``max_iter`` and ``binarisations`` is None: one model for
         ``fast``, an ensemble of four or nine otherwise.
-    n_states : int, optional
-        At most so many hidden states for a label; rare labels get fewer.
     n_models : int, optional
         Models averaged in decoding, of other seeds, noised features and binarisations.
-    n_iterations : int, optional
+    max_iter : int, optional
         EM iterations (for learners that end in ``em``); with held-out trees in ``fit``, the most that are tried.
     binarisations : sequence of {"right", "left", "head"}, optional
         Taken in turn by the models.
     decoder : {"mbr", "max-rule", "goodman"}
-        ``mbr`` has the best F1, ``max-rule`` more trees that are right as a whole.
+        ``mbr`` has the best F1, ``max-rule`` more trees that are right as a whole. ``mbr`` asks all models, the other
+        two those of the first binarisation only: half of the default ensemble.
     noise : float
         Standard deviation of the factors on features by which the models of an ensemble differ.
     random_state, n_jobs, verbose
@@ -72,10 +72,13 @@ class ConstituencyParser(Estimator):
     summary_ : dict
     statuses_ : dict
         How the sentences of the last :meth:`parse` were parsed: ``pruned``, ``unpruned``, ``glued``.
+    n_negative_ : int
+        Negative posteriors in the last parsing, or sentences with a negative value in the last :meth:`log_prob`
+        (``spectral`` only).
 
     Examples
     --------
-    >>> from spectragram.data.brackets import escape_word, parse_tree
+    >>> from spectragram.data.brackets import parse_tree
     >>> trees = [parse_tree("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))")] * 3
     >>> model = ConstituencyParser(preset="fast").fit(trees)
     >>> print(model.parse([["the", "dog", "barks"]])[0])
@@ -87,23 +90,24 @@ class ConstituencyParser(Estimator):
 
     def __init__(
         self,
-        learner: str = "spectral+em",
-        preset: str = "default",
         n_states: int | None = None,
+        learner: str = "spectral+em",
+        *,
+        preset: str = "default",
         n_models: int | None = None,
-        n_iterations: int | None = None,
+        max_iter: int | None = None,
         binarisations: Sequence[str] | None = None,
         decoder: str = "mbr",
         noise: float = 0.3,
         random_state: int = 0,
-        n_jobs: int = -1,
+        n_jobs: int = 1,
         verbose: bool = False,
     ) -> None:
+        self.n_states = n_states
         self.learner = learner
         self.preset = preset
-        self.n_states = n_states
         self.n_models = n_models
-        self.n_iterations = n_iterations
+        self.max_iter = max_iter
         self.binarisations = binarisations
         self.decoder = decoder
         self.noise = noise
@@ -111,89 +115,122 @@ class ConstituencyParser(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, trees: Iterable[Tree | str], dev: Iterable[Tree | str] | None = None) -> Self:
-        """Learn from trees (or bracketed strings); held-out trees ``dev`` choose the EM iteration of each model."""
+    @whole_or_nothing
+    def fit(self, X: Iterable[Tree | str], y: object = None, *, dev: Iterable[Tree | str] | None = None) -> Self:
+        """Learn from trees or bracketed strings ``X``; held-out trees ``dev`` choose the EM iteration of each model.
+
+        ``y`` is there for scikit-learn.
+        """
         start = time.perf_counter()
         recipe = self._recipe()
-        treebank = _as_trees(trees)
-        judge = None if dev is None else Judge(_as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
-        with progress("training", recipe.n_models, enabled=self.verbose) as advance:
-            grammars, facts = train_grammars(treebank, recipe, judge=judge, n_jobs=self.n_jobs, advance=advance)
-        self.grammars_ = [_rounded(grammar) for grammar in grammars]
+        trees = as_trees(X)
+        judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
+        with progress("training", recipe.n_models, enabled=self.verbose) as report:
+            grammars, facts = train_grammars(trees, recipe, judge=judge, n_jobs=self.n_jobs, report=report)
+        self._keep([_rounded(grammar) for grammar in grammars])
+        self.summary_ = self._summary(recipe, len(trees), facts)
+        self.summary_["seconds"] = round(time.perf_counter() - start, 2)
+        return self
+
+    def _keep(self, grammars: list[BinaryGrammar]) -> None:
+        """Take the grammars over; nothing has been parsed with them yet."""
+        self.grammars_ = grammars
+        self.statuses_ = dict.fromkeys((status.name.lower() for status in Status), 0)
+        self.n_negative_ = 0
+
+    def _summary(self, recipe: Recipe, n_trees: int, facts: list[dict[str, float]]) -> dict[str, Any]:
         first = self.grammars_[0]
-        self.summary_ = {
+        words = first.coarse.lexicon.table
+        scores = [round(fact["dev"], 2) for fact in facts if "dev" in fact]
+        return {
             "learner": recipe.learner,
-            "trees": len(treebank),
-            "words": int(first.coarse.lexicon.table.n_tokens),
-            "symbols": first.productions.n_symbols,
-            "rules": len(first.productions.binary) + len(first.productions.unary),
             "states": int(first.models[0].operators.n_states.sum()),
             "models": recipe.n_models,
+            "sentences": n_trees,
+            "tokens": int(words.n_tokens),
+            "types": len(words.word_counts),
+            "symbols": first.productions.n_symbols,
+            "rules": len(first.productions.binary) + len(first.productions.unary),
             "iterations": [int(fact["iterations"]) for fact in facts],
-            "seconds": round(time.perf_counter() - start, 2),
-        }
-        scores = [fact["dev_f1"] for fact in facts if "dev_f1" in fact]
-        if scores:
-            self.summary_["dev_f1"] = [round(score, 2) for score in scores]
-        return self
+        } | ({"dev_f1": scores} if scores else {})
 
     def _recipe(self) -> Recipe:
         self._choose("learner", self.learner, LEARNERS)
-        self._choose("preset", self.preset, list(PRESETS))
         self._choose("decoder", self.decoder, DECODERS)
-        chosen = dict(PRESETS[self.preset])
-        chosen |= {name: getattr(self, name) for name in chosen if getattr(self, name) is not None}
-        for name, least in (("n_models", 1), ("n_states", 1), ("n_iterations", 0)):
-            if not isinstance(chosen[name], int) or chosen[name] < least:
-                raise InputError(f"{name}={chosen[name]!r}", remedy=f"give a whole number of at least {least}")
-        for name in chosen["binarisations"]:
-            self._choose("binarisations", name, ("right", "left", "head"))
+        for name, least in (("n_states", 1), ("n_models", 1), ("max_iter", 0)):
+            self._check_whole(name, least)
+        self._check_whole("random_state", 0, or_else=())
+        self._check_number("noise")
+        chosen = self._with_preset(PRESETS)
+        directions = chosen["binarisations"]
+        if not isinstance(directions, (list, tuple)) or not directions:
+            raise InputError(f"binarisations={directions!r}", remedy=f"give a list of {', '.join(BINARISATIONS)}")
+        for name in directions:
+            self._choose("binarisations", name, BINARISATIONS)
         if self.learner == "pcfg":
             # All models of a binarisation would be the same.
-            chosen["n_models"] = min(chosen["n_models"], len(chosen["binarisations"]))
+            chosen["n_models"] = min(chosen["n_models"], len(directions))
         # EM gains from a noised start even in a single model; moments that are used as they are do not.
         noise = self.noise if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
         return Recipe(self.learner, noise=noise, random_state=self.random_state, **chosen)
 
     # -- parsing ---------------------------------------------------------------------------------------------------
 
-    def parse(self, sentences: Iterable[Sentence | str]) -> list[Tree]:
+    def parse(self, sentences: Iterable[Sentence]) -> list[Tree]:
         """A tree for every sentence (a sequence of words, or a string of words between spaces), whatever happens."""
-        self._require_fitted()
-        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
-        results = self._map(self._parse_one, listed)
-        counts = Counter(status for _, status in results)
-        self.statuses_ = {name: counts.get(number, 0) for number, name in enumerate(("pruned", "unpruned", "glued"))}
-        return [tree for tree, _ in results]
+        self._choose("decoder", self.decoder, DECODERS)
+        found = self._map(self._parse_one, sentences)
+        counts = Counter(status for _, status, _ in found)
+        self.statuses_ = {status.name.lower(): counts[status] for status in Status}
+        self.n_negative_ = sum(n for _, _, n in found)
+        return [tree for tree, _, _ in found]
 
     predict = parse
 
-    def marginals(self, sentences: Iterable[Sentence | str]) -> list[SpanPosteriors]:
+    def marginals(self, sentences: Iterable[Sentence]) -> list[SpanPosteriors]:
         """Posterior of every label over every span, and of every tag, averaged over the models."""
-        self._require_fitted()
-        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
-        return [posteriors for posteriors, _ in self._map(self._posteriors, listed)]
+        found = self._map(lambda words: average_posteriors(self.grammars_, words), sentences)
+        self.n_negative_ = sum(n for _, _, n in found)
+        return [posteriors for posteriors, _, _ in found]
 
-    def kbest(self, sentences: Iterable[Sentence | str], k: int) -> list[list[tuple[Tree, float]]]:
+    def kbest(self, sentences: Iterable[Sentence], k: int) -> list[list[tuple[Tree, float]]]:
         """Up to ``k`` different trees a sentence, best first by the max-rule score, with log p(tree | sentence)."""
-        self._require_fitted()
-        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
-        return self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), listed)
+        found = self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), sentences)
+        self.n_negative_ = sum(n for _, n in found)
+        return [trees for trees, _ in found]
 
-    def score(self, trees: Iterable[Tree | str], y: object = None) -> float:
-        """F1 of labelled brackets, 0 to 1."""
-        gold = _as_trees(trees)
-        return bracket_scores(gold, self.parse([tree.leaves() for tree in gold]))["f1"] / 100.0
+    def score(self, X: Iterable[Tree | str], y: object = None) -> float:
+        """F1 of labelled brackets, 0 to 1, for scikit-learn's model selection."""
+        return self.evaluate(X)["f1"] / 100.0
+
+    def evaluate(self, trees: Iterable[Tree | str]) -> dict[str, Any]:
+        """EVALB's scores of the words of gold trees, parsed (:func:`spectragram.metrics.bracket_scores`).
+
+        Besides them: ``sentences_per_second``; ``parsed_pruned``, ``parsed_unpruned`` and ``parsed_glued``, how the
+        sentences were parsed, and ``fallbacks``, the sum of the last two; ``negative``, see ``n_negative_``.
+        """
+        gold = as_trees(trees)
+        sentences = [tree.leaves() for tree in gold]
+        self.parse(sentences[:1])  # what is compiled or read on first use is not part of the speed
+        start = time.perf_counter()
+        predicted = self.parse(sentences)
+        seconds = time.perf_counter() - start
+        return bracket_scores(gold, predicted) | {
+            "sentences_per_second": per_second(len(gold), seconds),
+            "fallbacks": self.statuses_["unpruned"] + self.statuses_["glued"],
+            **{f"parsed_{name}": n for name, n in self.statuses_.items()},
+            "negative": self.n_negative_,
+        }
 
     # -- probabilities -----------------------------------------------------------------------------------------------
 
-    def log_prob(self, sentences: Iterable[Sentence | str]) -> np.ndarray:
+    def log_prob(self, sentences: Iterable[Sentence]) -> np.ndarray:
         """log p(sentence) under the first model, all trees summed; NaN where a signed model's value is negative."""
-        self._require_fitted()
-        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
-        return np.array(self._map(lambda words: sentence_log_prob(self.grammars_[0], words), listed))
+        found = np.array(self._map(lambda words: sentence_log_prob(self.grammars_[0], words), sentences))
+        self.n_negative_ = int(np.isnan(found).sum())
+        return found
 
-    def prefix_log_prob(self, sentences: Iterable[Sentence | str]) -> list[np.ndarray]:
+    def prefix_log_prob(self, sentences: Iterable[Sentence]) -> list[np.ndarray]:
         """For each sentence, log p(it begins with its first i words), i = 0 .. n, and log p(sentence) as last entry.
 
         Differences of neighbours are surprisals: of each word, and of the end of the sentence. They add up to
@@ -205,8 +242,7 @@ class ConstituencyParser(Estimator):
                 "prefix probabilities need a probabilistic model, and 'spectral' is none",
                 remedy="train with another learner, e.g. spectral+em",
             )
-        listed = [_as_words(sentence, i) for i, sentence in enumerate(sentences)]
-        return self._map(lambda words: prefix_log_probs(self.grammars_[0], words), listed)
+        return self._map(lambda words: prefix_log_probs(self.grammars_[0], words), sentences)
 
     def sample(self, n: int = 1, random_state: int | None = None) -> list[Tree]:
         """Draw trees from the first model (not for ``spectral``, which is no distribution)."""
@@ -218,70 +254,43 @@ class ConstituencyParser(Estimator):
 
     # -- one sentence ------------------------------------------------------------------------------------------------
 
-    def _map(self, function: Any, sentences: list[list[str]]) -> list[Any]:
-        batches = [sentences[i : i + SENTENCES_A_TASK] for i in range(0, len(sentences), SENTENCES_A_TASK)]
+    def _map(self, function: Callable[[list[str]], Any], sentences: Iterable[Sentence]) -> list[Any]:
+        """What the function says about the words of each sentence, on ``n_jobs`` threads."""
+        self._require_fitted()
+        listed = as_sentences(sentences)
+        batches = [listed[i : i + SENTENCES_A_TASK] for i in range(0, len(listed), SENTENCES_A_TASK)]
         done = map_threads(lambda batch: [function(words) for words in batch], batches, self.n_jobs)
         return [result for batch in done for result in batch]
 
-    def _parse_one(self, words: list[str]) -> tuple[Tree, Status]:
-        grammar = self.grammars_[0]
+    def _parse_one(self, words: list[str]) -> tuple[Tree, Status, int]:
+        """A tree, how it was found, and how many posteriors were negative."""
         if self.decoder != "mbr":
-            tree, status = best_derivation(grammar, words, self.decoder)
+            tree, status, n_negative = best_derivation(self.grammars_[0], words, self.decoder)
             if tree is not None:
-                return tree, status
-        posteriors, status = self._posteriors(words)
-        return bracket_tree(words, posteriors, grammar.labels), status
-
-    def _posteriors(self, words: list[str]) -> tuple[SpanPosteriors, Status]:
-        return average_posteriors(self.grammars_, words)
+                return tree, status, n_negative
+        posteriors, status, n_negative = average_posteriors(self.grammars_, words)
+        return bracket_tree(words, posteriors, self.grammars_[0].labels), status, n_negative
 
     # -- model files ---------------------------------------------------------------------------------------------------
 
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _get_state(self) -> State:
         values: list[dict[str, Any]] = []
         arrays: dict[str, np.ndarray] = {}
         for number, grammar in enumerate(self.grammars_):
             state, part = grammar_to_state(grammar)
             values.append(state)
-            arrays |= {f"grammar{number}.{name}": array for name, array in part.items()}
+            arrays |= prefixed(f"grammar{number}", part)
         return {"grammars": values}, arrays
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        grammars = []
-        for number, state in enumerate(values["grammars"]):
-            prefix = f"grammar{number}."
-            part = {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-            grammars.append(grammar_from_state(state, part))
+        states = enumerate(values["grammars"])
+        grammars = [grammar_from_state(state, without_prefix(f"grammar{number}", arrays)) for number, state in states]
         if not grammars:
             raise ValueError("no grammar")
-        self.grammars_ = grammars
+        self._keep(grammars)
 
 
 def _rounded(grammar: BinaryGrammar) -> BinaryGrammar:
     rules = grammar.rules
     models = [rounded(model, rules) for model in grammar.models]
     return replace(grammar, coarse=rounded(grammar.coarse, rules), middle=rounded(grammar.middle, rules), models=models)
-
-
-def _as_trees(trees: Iterable[Tree | str]) -> list[Tree]:
-    if isinstance(trees, (str, bytes)):
-        raise InputError("one string where trees were expected", remedy="give a list of trees")
-    listed = []
-    for number, tree in enumerate(trees):
-        if isinstance(tree, str):
-            tree = parse_tree(tree)
-        if not isinstance(tree, Tree):
-            raise InputError(
-                f"tree {number} is a {type(tree).__name__}", remedy="give Tree objects or bracketed strings"
-            )
-        listed.append(tree)
-    if not listed:
-        raise InputError("no trees", remedy="give at least one")
-    return listed
-
-
-def _as_words(sentence: Sentence | str, number: int) -> list[str]:
-    words = sentence.split() if isinstance(sentence, str) else list(sentence)
-    if not words or not all(isinstance(word, str) and word for word in words):
-        raise InputError(f"sentence {number} has no words, or empty ones", remedy="give at least one word")
-    return [escape_word(word) for word in words]

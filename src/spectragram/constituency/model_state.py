@@ -11,12 +11,12 @@ from spectragram.constituency.lexicon import Lexicon, WordTable
 from spectragram.constituency.model import Model
 from spectragram.constituency.parsing import BinaryGrammar, Thresholds
 from spectragram.data.productions import Productions
+from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.chart_forest import layout, make_operators
 from spectragram.inference.chart_rules import Rules, make_rules
 
 __all__ = ["grammar_from_state", "grammar_to_state", "rounded"]
 
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
 ARRAYS = ("binary", "unary", "kept", "root", "values", "divisor", "mean")
 
 
@@ -65,22 +65,17 @@ def grammar_to_state(grammar: BinaryGrammar) -> State:
         "thresholds": list(grammar.thresholds),
         "n_models": len(grammar.models),
     }
-    arrays = {f"rules.{name}": array for name, array in grammar.productions.to_arrays().items()}
-    arrays |= {f"words.{name}": array for name, array in word_arrays.items()}
+    arrays = prefixed("rules", grammar.productions.to_arrays()) | prefixed("words", word_arrays)
     for number, model in enumerate([grammar.coarse, grammar.middle, *grammar.models]):
-        arrays |= {f"model{number}.{name}": array for name, array in _arrays(model).items()}
+        arrays |= prefixed(f"model{number}", _arrays(model))
     return values, arrays
 
 
 def grammar_from_state(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> BinaryGrammar:
     """Inverse of :func:`grammar_to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
-    productions = Productions.from_state(values["productions"], _part(arrays, "rules."))
-    words = WordTable.from_state(values["words"], _part(arrays, "words."))
+    productions = Productions.from_state(values["productions"], without_prefix("rules", arrays))
+    words = WordTable.from_state(values["words"], without_prefix("words", arrays))
     rules = make_rules(productions.binary, productions.unary[:, :2], productions.n_symbols)
-    models = [_model(rules, words, _part(arrays, f"model{n}.")) for n in range(2 + int(values["n_models"]))]
+    models = [_model(rules, words, without_prefix(f"model{n}", arrays)) for n in range(2 + int(values["n_models"]))]
     labels = LabelSet.from_state(values["labels"])
     return BinaryGrammar(productions, models[0], models[1], models[2:], labels, Thresholds(*values["thresholds"]))
-
-
-def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

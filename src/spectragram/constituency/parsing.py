@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from spectragram.inference.chart_decode import add_label_posteriors
 from spectragram.inference.chart_forest import Posteriors, forest_posteriors, thin_forest
 from spectragram.inference.chart_rules import Forest, Rules, Weights, make_rules, make_weights
 
-__all__ = ["PRUNED", "BinaryGrammar", "Status", "Thresholds"]
+__all__ = ["BinaryGrammar", "Status", "Thresholds"]
 
 MAX_CHART_BYTES = 400_000_000
 """A sentence whose coarse chart would be larger is cut into pieces."""
@@ -32,9 +33,13 @@ UNPRUNED_WORDS = 40
 LIKELY_TAGS = 1e-5
 """Tags this much less likely than a word's best are left out of the chart."""
 
-PRUNED, UNPRUNED, GLUED = 0, 1, 2
-Status = int
-"""How a sentence was parsed: within the pruned chart, without pruning, or glued from pieces."""
+
+class Status(IntEnum):
+    """How a sentence was parsed: within the pruned chart, without pruning, or glued from pieces."""
+
+    PRUNED = 0
+    UNPRUNED = 1
+    GLUED = 2
 
 
 class Thresholds(NamedTuple):
@@ -89,23 +94,23 @@ class BinaryGrammar:
     def prune(self, words: Sequence[str], first: bool = True, any_root: bool = False) -> tuple[Forest | None, Status]:
         """The thinned forest of a sentence (or of a piece of one, with any symbol at its root); None: no parse."""
         if len(words) > self.max_words:
-            return None, GLUED
+            return None, Status.GLUED
         lexical = self._coarse_lexical(words, first)
         weights = self.weights._replace(root=np.ones_like(self.weights.root)) if any_root else self.weights
         forest = coarse_forest(self.rules, weights, lexical, self.thresholds.coarse)
         if forest is None:
-            return None, GLUED
-        status = PRUNED
+            return None, Status.GLUED
+        status = Status.PRUNED
         posteriors = self.posteriors(self.middle, forest, words, first, any_root)
         if posteriors.sign <= 0.0:
             threshold = 0.0 if len(words) <= UNPRUNED_WORDS else 1e-12
             unpruned = coarse_forest(self.rules, weights, lexical, threshold)
             if unpruned is None:
-                return None, GLUED
-            forest, status = unpruned, UNPRUNED
+                return None, Status.GLUED
+            forest, status = unpruned, Status.UNPRUNED
             posteriors = self.posteriors(self.middle, forest, words, first, any_root)
             if posteriors.sign <= 0.0:
-                return None, GLUED
+                return None, Status.GLUED
         return thin_forest(forest, posteriors, self.thresholds.middle), status
 
     def posteriors(
@@ -130,6 +135,7 @@ class BinaryGrammar:
     ) -> None:
         """Add weighed posteriors of labels over spans, and of tags, to ``spans`` and ``tags``."""
         # Values of a signed model are no probabilities: their size is what is left to go by (Cohen et al. 2012).
+        # How many are negative, Posteriors.n_negative tells.
         items, links = np.abs(posteriors.items), np.abs(posteriors.links)
         add_label_posteriors(forest, items, links, *self.label_maps, weight, spans)
         at = np.flatnonzero((forest.items[:, 1] == 0) & (forest.items[:, 0] < self.productions.n_tags))

@@ -28,7 +28,7 @@ def word_log_prob(model: Model, word: str) -> float:
     return float(np.log(table.word_counts.get(word, max(once, 1)) / (table.n_tokens + max(once, 1))))
 
 
-def _word_vectors(grammar: BinaryGrammar, model: Model, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+def _word_vectors(model: Model, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """p(word | tag, state) for all words, (n, n_all_states), scaled; and the logs of what they were divided by."""
     operators = model.operators
     vectors = np.zeros((len(words), int(operators.state_start[-1])))
@@ -60,7 +60,7 @@ def _inside(grammar: BinaryGrammar, model: Model, vectors: np.ndarray) -> np.nda
 def sentence_log_prob(grammar: BinaryGrammar, words: Sequence[str]) -> float:
     """log p(words), every tree counted; NaN for a negative value of a signed model, -inf without a parse."""
     model = grammar.models[0]
-    vectors, scales = _word_vectors(grammar, model, words)
+    vectors, scales = _word_vectors(model, words)
     value = float(model.operators.root @ _inside(grammar, model, vectors)[0, len(words)])
     if value < 0.0:
         return float("nan")
@@ -71,7 +71,7 @@ def prefix_log_probs(grammar: BinaryGrammar, words: Sequence[str]) -> np.ndarray
     """log p(first i words begin a sentence) for i = 0 .. n, then log p(words); shape (n + 2,)."""
     model = grammar.models[0]
     operators = model.operators
-    vectors, scales = _word_vectors(grammar, model, words)
+    vectors, scales = _word_vectors(model, words)
     top = _inside(grammar, model, vectors)
     closure = left_corner_closure(grammar.rules, operators)
     n = len(words)

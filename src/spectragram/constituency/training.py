@@ -21,6 +21,7 @@ from spectragram.data.heads import learn_head_rules
 from spectragram.data.treebank import Treebank
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads, resolve_jobs
+from spectragram.progress import Report, silent
 
 __all__ = ["LEARNERS", "Recipe", "train_grammars"]
 
@@ -40,7 +41,7 @@ class Recipe:
     learner: str
     n_states: int
     n_models: int
-    n_iterations: int
+    max_iter: int
     binarisations: Sequence[str]
     noise: float
     random_state: int
@@ -73,7 +74,7 @@ def train_grammars(
     *,
     judge: Judge | None = None,
     n_jobs: int = 1,
-    advance: Callable[..., None] = lambda **facts: None,
+    report: Report = silent,
 ) -> tuple[list[BinaryGrammar], list[dict[str, float]]]:
     """The grammars, one for each binarisation in use, and how the training of each model went.
 
@@ -84,13 +85,13 @@ def train_grammars(
     # Models of different binarisations take turns.
     members = [(m % len(directions), recipe.random_state + m) for m in range(recipe.n_models)]
     prepared = [_prepare(trees, direction, recipe, jobs) for direction in directions]
-    # Two models at a time, or one model on all cores.
+    # As many models at a time as there are cores, or one model on all of them.
     at_once = jobs if recipe.n_models >= jobs else 1
 
     def train(member: tuple[int, int]) -> tuple[Model, dict[str, float]]:
         which, seed = member
         result = _train_member(prepared[which], recipe, seed, judge, jobs // at_once)
-        advance(**{key: f"{value:.4g}" for key, value in result[1].items()})
+        report(**{key: f"{result[1][key]:.4g}" for key in ("log_likelihood", "dev") if key in result[1]})
         return result
 
     trained = map_threads(train, members, at_once)
@@ -130,15 +131,15 @@ def _train_member(
         return model, facts
     best, best_score = model, -1.0
     if judge is not None:
-        best_score = facts["dev_f1"] = judge(prepared.grammar, model)
-    steps = range(1, recipe.n_iterations + 1)
+        best_score = facts["dev"] = judge(prepared.grammar, model)
+    steps = range(1, recipe.max_iter + 1)
     for step, (refined, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
         score = float(step) if judge is None else judge(prepared.grammar, refined)
         if score > best_score:
             best, best_score = refined, score
             facts |= {"iterations": step, "log_likelihood": log_likelihood}
             if judge is not None:
-                facts["dev_f1"] = score
+                facts["dev"] = score
     return best, facts
 
 

@@ -69,6 +69,11 @@ class Posteriors(NamedTuple):
     links: np.ndarray  #: (n_links,)
     items: np.ndarray  #: (n_items,)
 
+    @property
+    def n_negative(self) -> int:
+        """Items and links with a negative value: none in a probabilistic model."""
+        return int((self.items < 0.0).sum() + (self.links < 0.0).sum())
+
 
 def make_operators(
     rules: Rules,

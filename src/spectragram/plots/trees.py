@@ -62,17 +62,15 @@ def draw_chart(words: list[str], posteriors: SpanPosteriors, labels: LabelSet, t
     if title:
         drawing.text(MARGIN, 20, title, size=14, font_weight="bold")
     floor = head + 26.0 * n
-    for j in range(1, n + 1):
-        for i in range(j):
-            row = posteriors.spans[j * (j - 1) // 2 + i]
-            best = int(row.argmax()) if len(row) else 0
-            if not len(row) or row[best] < 0.01:
-                continue
-            x, y = MARGIN + side * (i + j - 1) / 2, floor - 26.0 * (j - i)
-            tip = f"{labels.phrases[best]} over '{' '.join(words[i:j])}': {row[best]:.3f}"
-            drawing.rect(x + 1, y + 1, side - 2, 24, fill=mix(float(row[best])), tip=tip, rx=3)
-            ink = "#ffffff" if row[best] > 0.55 else INK
-            drawing.text(x + side / 2, y + 17, labels.phrases[best], size=11, anchor="middle", fill=ink)
+    for i, j, row in posteriors:
+        best = int(row.argmax()) if len(row) else 0
+        if not len(row) or row[best] < 0.01:
+            continue
+        x, y = MARGIN + side * (i + j - 1) / 2, floor - 26.0 * (j - i)
+        tip = f"{labels.phrases[best]} over '{' '.join(words[i:j])}': {row[best]:.3f}"
+        drawing.rect(x + 1, y + 1, side - 2, 24, fill=mix(float(row[best])), tip=tip, rx=3)
+        ink = "#ffffff" if row[best] > 0.55 else INK
+        drawing.text(x + side / 2, y + 17, labels.phrases[best], size=11, anchor="middle", fill=ink)
     for i, word in enumerate(words):
         x = MARGIN + side * (i + 0.5)
         tag = labels.tags[int(posteriors.tags[i].argmax())]
@@ -94,13 +92,9 @@ def constituency_page(parser: ConstituencyParser, name: str, sentence: str = "")
         words = sentence.split()
         tree = parser.parse([words])[0]
         (posteriors,) = parser.marginals([words])
-        sections.append(("Its tree", f'<div class="wide">{draw_tree(tree)}</div>'))
-        sections.append(
-            (
-                "What it believes about every span",
-                f'<div class="wide">{draw_chart(words, posteriors, grammar.labels)}</div>',
-            )
-        )
+        sections.append(("Its tree", str(draw_tree(tree))))
+        chart = draw_chart(words, posteriors, grammar.labels)
+        sections.append(("What it believes about every span", str(chart)))
     if parser.learner != "spectral":
         header = ["label", "state", "share", "most probable"]
         sections.append(("What the states prefer", html_table(header, state_rows(grammar, 5))))

@@ -25,12 +25,12 @@ PAPER: dict[str, tuple[tuple[float, ...], tuple[int, ...] | None]] = {
 }
 """F1 on section 22 of the WSJ after training on sections 2-21, and EM iterations."""
 OURS: dict[str, dict[str, Any]] = {
-    "EM": {"learner": "em", "n_iterations": 30, "preset": "fast"},
+    "EM": {"learner": "em", "max_iter": 30, "preset": "fast"},
     "spectral": {"learner": "spectral", "preset": "fast"},
     "pivot": {"learner": "pivot", "preset": "fast"},
-    "pivot+EM": {"learner": "pivot+em", "n_iterations": 3, "preset": "fast"},
-    "spectral+EM": {"learner": "spectral+em", "n_iterations": 5, "preset": "fast"},
-    "ensemble of 4": {"learner": "spectral+em", "n_iterations": 4, "n_models": 4},
+    "pivot+EM": {"learner": "pivot+em", "max_iter": 3, "preset": "fast"},
+    "spectral+EM": {"learner": "spectral+em", "max_iter": 5, "preset": "fast"},
+    "ensemble of 4": {"learner": "spectral+em", "max_iter": 4, "n_models": 4},
 }
 CHOSEN_ON_DEV = ("EM", "pivot+EM", "spectral+EM")
 PRESETS = ("fast", "default", "best")

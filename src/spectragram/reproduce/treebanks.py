@@ -38,7 +38,7 @@ def measure(data: Path, name: str, settings: dict[str, Any], *, choose_iteration
     trees, dev = read_treebank(data, name)
     if choose_iteration:
         chosen = ConstituencyParser(n_jobs=-1, **settings).fit(trees, dev=dev)
-        settings = settings | {"n_iterations": chosen.summary_["iterations"][0]}
+        settings = settings | {"max_iter": chosen.summary_["iterations"][0]}
     start = time.perf_counter()
     parser = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
     trained = time.perf_counter() - start
