@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.automata import Automaton
-from spectragram.automata.learners import LEARNERS
+from spectragram.automata import Automaton, scoring
+from spectragram.automata.estimator import STOP
+from spectragram.automata.settings import LEARNERS
 from spectragram.data.corpus import Corpus
-from spectragram.errors import InputError, RankError
+from spectragram.errors import InputError, NotFittedError, RankError
+from spectragram.metrics import next_symbol_error
 from spectragram.synthetic.automata import PNFA, all_strings
 
 PROBABILISTIC = [name for name in LEARNERS if name != "spectral"]
@@ -55,16 +57,82 @@ def test_probabilities_sum_to_one_and_the_direct_sum_agrees(learner, corpus) -> 
     np.testing.assert_allclose(np.exp(model.log_prob(strings)), model.value(strings), rtol=1e-8)
     prefixes = wfa.change_statistic("string", "prefix").values(all_strings(3, 3))
     np.testing.assert_allclose(np.exp(model.prefix_log_prob(strings)), prefixes, rtol=1e-8)
-    assert model.n_repaired_ == 0
+    assert model.n_negative_ == 0
 
 
 def test_wer_counts_every_event(corpus) -> None:
     model = Automaton(learner="bigram").fit(corpus)
-    from spectragram.metrics import next_symbol_error
-
     strings = [corpus.decode(i) for i in range(200)]
-    expected = next_symbol_error(strings, model.predict(strings), stop="</s>")
+    expected = next_symbol_error(strings, model.predict(strings), stop=STOP)
     assert model.evaluate(strings)["wer"] == pytest.approx(expected)
+
+
+def test_an_unknown_symbol_is_never_a_hit() -> None:
+    model = Automaton(learner="bigram").fit([["a"]] * 30)
+    strings = [["a", "never"], ["a"]]
+    predicted = model.predict(strings)
+    assert predicted[0][1] == STOP
+    expected = next_symbol_error(strings, predicted, stop=STOP)
+    assert model.evaluate(strings)["wer"] == pytest.approx(expected)
+
+
+def test_shards_and_threads_do_not_show(rng, monkeypatch) -> None:
+    model = signed_model(rng)
+    strings = [list(x) for x in ("bbb", "aaab", "abba", "baab")] * 5
+    whole, scores = model.log_prob(strings), model.evaluate(strings)
+    monkeypatch.setattr(scoring, "SHARD_TOKENS", 16)
+    for n_jobs in (1, 3):
+        model.set_params(n_jobs=n_jobs)
+        np.testing.assert_allclose(model.log_prob(strings), whole, rtol=1e-12)
+        assert model.evaluate(strings)["wer"] == scores["wer"]
+        # Equal strings are looked at once in each of the four shards.
+        assert model.n_negative_ == 4 * scores["negative"] > 0
+
+
+def test_the_automaton_of_a_spectral_model_is_the_bare_estimate(corpus) -> None:
+    model = Automaton(3, "spectral").fit(corpus)
+    strings = [["s0"], ["s1", "s2"], []]
+    bare = model.model_.parts[0].wfa.values([[0], [1, 2], []])
+    np.testing.assert_array_equal(model.value(strings), bare)
+    assert np.abs(np.exp(model.log_prob(strings)) - bare).max() > 1e-6
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was(corpus) -> None:
+    model = Automaton(learner="bigram").fit(corpus)
+    before = model.log_prob([["s0"]])
+    with pytest.raises(InputError, match="alphabet"):
+        model.set_params(basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit([["x"]] * 30)
+    with pytest.raises(InputError, match="'x'"):
+        model.fit_function(lambda s: float("nan") if s else 0.5, ["x"])
+    np.testing.assert_array_equal(model.log_prob([["s0"]]), before)
+    untrained = Automaton()
+    with pytest.raises(InputError, match="held-out"):
+        untrained.fit(corpus, dev=[["never"]])
+    with pytest.raises(NotFittedError):
+        untrained.log_prob([["s0"]])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_states", 2.5), ("n_states", "8"), ("n_states", -1), ("max_iter", 1.5), ("max_iter", -1), ("order", 0),
+        ("order", "3"), ("prior", "1"), ("prior", -0.1), ("prior", float("nan")), ("basis", -3), ("basis", "all"),
+        ("random_state", -1), ("random_state", 0.5), ("n_jobs", 0), ("n_jobs", 1.5),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(name, value) -> None:
+    with pytest.raises(InputError, match=name):
+        Automaton(learner="bigram").set_params(**{name: value}).fit([["a"]] * 30)
+
+
+def test_a_bare_text_is_refused_and_a_list_of_texts_is_read_by_character() -> None:
+    with pytest.raises(InputError, match="one text"):
+        Automaton().fit("abab")
+    model = Automaton(learner="bigram").fit(["abab", "ab"])
+    assert model.vocabulary_.words == ("a", "b")
+    np.testing.assert_array_equal(model.log_prob(["aab"]), model.log_prob([list("aab")]))
+    with pytest.raises(InputError, match="one text"):
+        model.log_prob("ab")
 
 
 @pytest.mark.parametrize("learner", ["auto", "spectral"])
@@ -81,13 +149,19 @@ def test_hostile_strings_are_predicted(learner, corpus) -> None:
     assert model.evaluate([*strings[2:], ["s0"]])["unknown"] == 3
 
 
-def test_negative_scores_are_repaired_and_counted(rng) -> None:
+def signed_model(rng) -> Automaton:
+    """A spectral model of so few strings that some of its scores are negative."""
     strings = [list("ab" * int(n)) for n in rng.integers(1, 5, 40)] + [list("ba"), list("aa")] * 3
-    model = Automaton(8, "spectral", basis=40).fit(strings)
+    return Automaton(8, "spectral", basis=40).fit(strings)
+
+
+def test_negative_scores_are_repaired_and_counted(rng) -> None:
+    model = signed_model(rng)
+    assert model.n_negative_ == 0
     rows = model.predict_next([list(x) for x in ("bbb", "aaab", "abba", "baab")])
     assert (rows >= 0).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
-    assert model.n_repaired_ > 0
+    assert model.n_negative_ > 0
 
 
 def test_small_and_degenerate_corpora_give_right_small_models() -> None:

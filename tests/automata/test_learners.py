@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from spectragram.automata.dfa import DFA
-from spectragram.automata.em import maximize, mean_log_prob, random_start, run_em, trees_of
+from spectragram.automata.em import expect, maximize, mean_log_prob, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
+from spectragram.automata.learners import learn
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Weighted, mixture_weights, string_log_probs
+from spectragram.automata.model import Weighted, held_out_weights, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
-from spectragram.automata.pivot import learn_pivot
+from spectragram.automata.pivot import _read_off, learn_pivot
+from spectragram.automata.settings import LEARNERS, Settings
 from spectragram.automata.spectral import learn_spectral
 from spectragram.automata.starts import cluster_start, soften
 from spectragram.automata.wfa import WFA
@@ -71,10 +73,18 @@ def test_the_prior_keeps_every_symbol_possible(rng) -> None:
     corpus = PNFA.random(2, 3, rng=rng).sample(3, rng)
     trees = trees_of(corpus)
     start = random_start(trees, 3, 3, rng)
-    from spectragram.automata.em import expect
-
     assert (maximize(expect(trees, start), 0.3).operators > 0).all()
     assert maximize(expect(trees, start), 0.3).is_probabilistic()
+
+
+def test_tied_moves_are_products_whatever_the_prior(rng) -> None:
+    trees = trees_of(PNFA.random(3, 4, rng=rng).sample(200, rng))
+    for prior in (0.0, 0.3, 10.0):
+        tied = maximize(expect(trees, random_start(trees, 3, 4, rng)), prior, tied=True)
+        assert tied.is_probabilistic()
+        for state in range(3):
+            sigma = np.linalg.svd(tied.operators[:, state], compute_uv=False)
+            assert sigma[1] < 1e-12 * sigma[0]
 
 
 def test_merging_finds_a_deterministic_automaton(rng) -> None:
@@ -105,6 +115,33 @@ def test_pivots_recover_states_that_some_prefix_gives_away(rng) -> None:
     learned = learn_pivot(model, trees_of(corpus), 4)
     assert learned.is_probabilistic()
     assert learned.l2_distance(true) < 0.02
+
+
+def test_a_corner_that_nothing_follows_ends_the_string(rng) -> None:
+    corpus = sample_of(sharp(deterministic(rng)), 500, rng)
+    model = learn_spectral(count_hankel(corpus, find_basis(corpus, "sigma")), 2)
+    corners = np.stack([model.context_states[0], -model.context_states[0]])
+    learned = _read_off(model, corners)
+    assert learned.is_probabilistic()
+    assert learned.final[1] == 1.0
+
+
+def test_pivots_are_learned_from_all_strings_in_the_end(rng) -> None:
+    corpus = sample_of(sharp(deterministic(rng)), 400, rng)
+    learned = learn(corpus, Settings("pivot", n_states=3, basis=30)).mixture.to_wfa()
+    model = learn_spectral(count_hankel(corpus, find_basis(corpus, 30)), 3)
+    expected = soften(learn_pivot(model, trees_of(corpus), 3), 0.01)
+    np.testing.assert_allclose(learned.operators, expected.operators, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_strings", [10, 60])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_reports_progress(rng, learner, n_strings) -> None:
+    corpus = PNFA.random(2, 2, rng=rng).sample(n_strings, rng)
+    reported: list[dict[str, object]] = []
+    learn(corpus, Settings(learner, n_states=2, preset="fast"), report=lambda n=1, **facts: reported.append(facts))
+    assert reported
+    assert all(name in ("log_likelihood", "dev") for facts in reported for name in facts)
 
 
 @pytest.mark.parametrize("start", ["pivot", "cluster"])
@@ -144,9 +181,9 @@ def test_kgrams_are_automata(rng) -> None:
     assert wfa.is_probabilistic()
 
 
-def test_mixture_weights_prefer_what_explains(rng) -> None:
+def test_held_out_weights_prefer_what_explains(rng) -> None:
     good, bad = rng.normal(-2, 1, 500), rng.normal(-5, 1, 500)
-    weights = mixture_weights([good, bad, np.full(500, -np.inf)])
+    weights = held_out_weights([good, bad, np.full(500, -np.inf)])
     assert weights[0] > 0.9
     assert weights[2] == 0.0
     assert weights.sum() == pytest.approx(1.0)

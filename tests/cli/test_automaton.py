@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from spectragram.automata import Automaton
+from spectragram.automata.settings import LEARNERS
 from spectragram.cli import main
 from spectragram.data.pautomac import write_pautomac, write_pautomac_solution
 from spectragram.synthetic.automata import PNFA
@@ -35,7 +36,7 @@ def test_training_says_what_it_did(folder, capsys) -> None:
     arguments = ["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "s"), "--learner", "spectral"]
     assert main([*arguments, "--states", "2", "--basis", "sigma", "--jobs", "1"]) == 0
     said = capsys.readouterr().err
-    assert "wrote" in said and "strings 400" in said
+    assert "wrote" in said and "sentences 400" in said
     assert Automaton.load(folder / "s").n_states == 2
 
 
@@ -62,6 +63,35 @@ def test_scores_have_the_promised_keys(folder, capsys) -> None:
     assert scores["pautomac_bound"] <= scores["pautomac"] < scores["pautomac_bound"] * 1.2
     assert main(["evaluate", str(folder / "m"), str(folder / "strings.txt")]) == 0
     assert "perplexity_string" in capsys.readouterr().out
+
+
+def test_jobs_do_not_show_in_predictions(folder, capsys) -> None:
+    for command in (
+        ["predict", str(folder / "m"), str(folder / "strings.txt")],
+        ["evaluate", str(folder / "m"), str(folder / "strings.txt")],
+    ):
+        printed = []
+        for jobs in ("1", "2"):
+            assert main([*command, "--jobs", jobs]) == 0
+            printed.append(capsys.readouterr().out)
+        assert printed[0] == printed[1]
+
+
+def test_negative_estimates_are_noted(folder, capsys) -> None:
+    (folder / "odd.txt").write_text("\n".join(["a b", "a b a b", "b a", "a a"] * 6) + "\n")
+    options = ["--learner", "spectral", "--states", "8", "--basis", "40", "-q"]
+    assert main(["train", "automaton", str(folder / "odd.txt"), "--out", str(folder / "odd"), *options]) == 0
+    (folder / "in.txt").write_text("b b b\na a a b\n")
+    assert main(["predict", str(folder / "odd"), str(folder / "in.txt")]) == 0
+    assert "negative" in capsys.readouterr().err
+    assert main(["predict", str(folder / "m"), str(folder / "strings.txt")]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_help_lists_every_learner(capsys) -> None:
+    assert main(["train", "automaton", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").split())
+    assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown
 
 
 def test_inspect_and_its_page(folder, capsys) -> None:

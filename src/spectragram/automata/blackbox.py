@@ -7,7 +7,7 @@ are not extended, so a function of rank n over k symbols costs about k n^2 quest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.linalg
@@ -19,7 +19,7 @@ from spectragram.automata.spectral import automaton_from_block
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.errors import InputError, RankError
 
-__all__ = ["Oracle", "learn_function", "predictor_of"]
+__all__ = ["Oracle", "learn_function", "oracle_of", "predictor_of"]
 
 String = tuple[int, ...]
 
@@ -47,6 +47,15 @@ class Oracle:
                 )
             self.answers[string] = answer
         return self.answers[string]
+
+
+def oracle_of(function: Callable[[tuple[str, ...]], float], words: Sequence[str], max_calls: int) -> Oracle:
+    """A function on strings of words as one on strings of their numbers."""
+    return Oracle(
+        lambda string: function(tuple(words[s] for s in string)),
+        max_calls,
+        spell=lambda string: " ".join(words[s] for s in string),
+    )
 
 
 def learn_function(

@@ -142,9 +142,7 @@ class ContextTree:
         return sparse.coo_array((np.ones(len(index[0])), index), shape=(len(self.parent),) * 2).tocsr()
 
 
-def frequent_contexts(
-    gaps: Gaps, step: int, n_elements: int, *, max_length: int, markers: bool, min_count: int = 1
-) -> list[Element]:
+def frequent_contexts(gaps: Gaps, step: int, n_elements: int, *, max_length: int, markers: bool) -> list[Element]:
     """The substrings of at most ``max_length`` symbols met at most gaps, most frequent first, () always among them.
 
     With ``markers`` those that reach an end of the string count too, and the bare marker is always among them.
@@ -161,9 +159,9 @@ def frequent_contexts(
             active, here, read = active[read != marker], here[read != marker], read[read != marker]
         keys = here * (marker + 1) + read
         table = np.bincount(keys, minlength=len(level) * (marker + 1))
-        counts = np.sort(np.concatenate([counts, table[table >= min_count]]))[-n_elements:]
-        least = counts[0] if len(counts) == n_elements else min_count
-        kept = np.flatnonzero(table >= max(int(least), min_count))
+        counts = np.sort(np.concatenate([counts, table[table > 0]]))[-n_elements:]
+        least = counts[0] if len(counts) == n_elements else 1
+        kept = np.flatnonzero(table >= least)
         if markers and length == 1:
             kept = np.union1d(kept, marker)
         level = [_extended(level[key // (marker + 1)], int(key % (marker + 1)), step) for key in kept]

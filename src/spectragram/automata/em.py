@@ -14,7 +14,7 @@ to threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,6 +26,7 @@ from spectragram.engine import map_threads
 from spectragram.errors import InputError
 from spectragram.inference.chain import expected_counts, forward_states
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_trees, sum_along_paths
+from spectragram.progress import Report, silent
 
 __all__ = ["Expected", "Fitted", "expect", "expect_tree", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
 
@@ -105,13 +106,15 @@ def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expecte
 def maximize(expected: Expected, prior: float = PRIOR, *, tied: bool = False) -> WFA:
     """The M-step: the automaton most probable given the expected counts.
 
-    ``tied`` makes it a hidden Markov model: in every state the next symbol and the next state are independent.
+    ``tied`` makes it a hidden Markov model: in every state the next symbol and the next state are independent. Both
+    are smoothed, the symbols towards q and the targets evenly, and multiplied then, so that the result is a product.
     """
     m = len(expected.stops)
     frequencies = np.append(expected.moves.sum(axis=(1, 2)), expected.stops.sum()) + 1e-3
     frequencies /= frequencies.sum()
-    counts = _independent(expected.moves) if tied else expected.moves
-    moves = counts + (prior * frequencies[:-1] / m)[:, None, None]
+    moves = expected.moves + (prior * frequencies[:-1] / m)[:, None, None]
+    if tied:
+        moves = _independent(moves)
     stops = expected.stops + prior * frequencies[-1]
     leaving = moves.sum(axis=(0, 2)) + stops
     # A state that nothing reaches and no prior fills stops at once.
@@ -151,7 +154,7 @@ def run_em(
     tolerance: float = 1e-5,
     held_out: Sequence[PrefixTree] | None = None,
     n_jobs: int = 1,
-    report: Callable[..., None] | None = None,
+    report: Report = silent,
 ) -> Fitted:
     """Improve an automaton until the likelihood per string gains less than ``tolerance`` or ``max_iter`` is reached.
 
@@ -174,8 +177,7 @@ def run_em(
         stretch = min(stretch * GROWTH, LONGEST)
         wfa = _stretched(wfa, plain, stretch)
         training.append(expected.log_likelihood / n_strings)
-        if report is not None:
-            report(likelihood=f"{training[-1]:.4f}")
+        report(log_likelihood=f"{training[-1]:.4f}")
         settled = len(training) > 1 and abs(training[-1] - training[-2]) < tolerance
         if held_out is not None and ((iteration + 1) % CHECK_EVERY == 0 or settled or iteration + 1 == max_iter):
             validation.append(mean_log_prob(held_out, plain, n_jobs=n_jobs))

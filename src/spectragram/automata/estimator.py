@@ -3,42 +3,48 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from spectragram.automata.blackbox import Oracle, learn_function, predictor_of
+from spectragram.automata.blackbox import learn_function, oracle_of, predictor_of
 from spectragram.automata.dfa import DFA, approximate_dfa
-from spectragram.automata.hankel import STATISTICS, Basis
-from spectragram.automata.learners import LEARNERS, Settings, learn
-from spectragram.automata.model import Mixture, Weighted
-from spectragram.automata.ngram import Ngrams
+from spectragram.automata.learners import learn
+from spectragram.automata.model import Mixture
 from spectragram.automata.sampling import draw_strings
-from spectragram.automata.search import EFFORTS
+from spectragram.automata.scoring import Predicted, evaluate_strings, map_shards, predict_tree, unknown_cost
+from spectragram.automata.settings import settings_of, with_given_basis
 from spectragram.automata.state import mixture_from_state, mixture_to_state
-from spectragram.automata.strings import count_unknown, require_strings, take, unseen_rate
+from spectragram.automata.strings import (
+    Strings,
+    held_out_strings,
+    known_only,
+    over_alphabet,
+    require_known,
+    require_strings,
+    unseen_rate,
+)
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import Vocabulary
-from spectragram.engine import resolve_jobs
-from spectragram.errors import InputError, RankError
-from spectragram.estimator import Estimator, State
-from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
-from spectragram.metrics import string_scores
+from spectragram.errors import InputError
+from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.progress import progress
 
-__all__ = ["Automaton"]
+__all__ = ["STOP", "Automaton"]
 
-Strings = Corpus | Iterable[Sequence[str]]
 STOP = "</s>"
 """What a prediction of the end of the string is called."""
-SHARD_TOKENS = 200_000
 
 
 class Automaton(Estimator):
     """A distribution over strings of symbols, as a weighted automaton.
+
+    Strings are sequences of symbols, ``["the", "dog"]``. A text in their place, ``"abba"``, is the sequence of its
+    characters; to learn words split texts first.
 
     Parameters
     ----------
@@ -56,8 +62,8 @@ class Automaton(Estimator):
         What the Hankel block counts; see :mod:`spectragram.automata.hankel`.
     prior : float
         Strength of EM's MAP prior, in events per state.
-    max_iter : int
-        At most so many EM iterations for each survivor; held-out strings stop earlier.
+    max_iter : int, optional
+        At most so many EM iterations for each survivor, 100 by default; held-out strings stop earlier.
     order : int
         k of the learner ``ngram``.
     preset : {"default", "fast", "best"}
@@ -73,7 +79,7 @@ class Automaton(Estimator):
         What predicts: automata (and k-grams) with weights.
     spectrum_ : array
         Singular values, for ``spectral`` and ``pivot``.
-    n_repaired_ : int
+    n_negative_ : int
         Negative scores set to zero and states reset by the last prediction; always 0 for probabilistic learners.
 
     Examples
@@ -93,7 +99,7 @@ class Automaton(Estimator):
         basis: str | int | float | dict[str, Any] = 2000,
         statistic: str = "marked",
         prior: float = 0.3,
-        max_iter: int = 100,
+        max_iter: int | None = None,
         order: int = 4,
         preset: str = "default",
         random_state: int = 0,
@@ -112,8 +118,7 @@ class Automaton(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- learning ---------------------------------------------------------------------------------------------------
-
+    @whole_or_nothing
     def fit(self, X: Strings, y: None = None, *, dev: Strings | None = None) -> Self:
         """Learn from strings: a :class:`Corpus`, or sequences of symbols.
 
@@ -121,28 +126,29 @@ class Automaton(Estimator):
         that first, and learned from in the end.
         """
         started = time.perf_counter()
-        settings = self._settings()
+        settings = settings_of(self)
         corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(X)
         require_strings(corpus)
         self.vocabulary_ = corpus.vocabulary
-        if isinstance(self.basis, dict):
-            settings = replace(settings, basis=self._given_basis(self.basis))
-        judges = None if dev is None else self._known_only(self._encoded(dev))
-        with progress("learning", enabled=self.verbose) as advance:
-            learned = learn(corpus, settings, judges, report=advance)
-        self.model_, self.spectrum_, self.n_repaired_ = learned.mixture, learned.spectrum, 0
+        settings = with_given_basis(settings, self.basis, self.vocabulary_)
+        judges = None if dev is None else held_out_strings(dev, self.vocabulary_)
+        with progress("automata", enabled=self.verbose) as report:
+            learned = learn(corpus, settings, judges, report)
+        self.model_, self.spectrum_, self.n_negative_ = learned.mixture, learned.spectrum, 0
         self.unknown_rate_ = unseen_rate(corpus)
         self.summary_ = {
             "learner": self.learner,
             "states": sum(int(fact["states"]) for fact in learned.facts),
-            "symbols": len(self.vocabulary_),
-            "strings": len(corpus),
+            "models": len(learned.facts),
+            "sentences": len(corpus),
             "tokens": corpus.n_tokens,
+            "types": len(self.vocabulary_),
             "parts": learned.facts,
             "seconds": round(time.perf_counter() - started, 2),
         }
         return self
 
+    @whole_or_nothing
     def fit_function(
         self,
         function: Callable[[tuple[str, ...]], float],
@@ -160,10 +166,8 @@ class Automaton(Estimator):
 
         Parameters
         ----------
-        function : callable
-            Called with a tuple of symbols, returns a finite number.
-        alphabet : sequence of str
-            The symbols.
+        function, alphabet : callable, sequence of str
+            Called with tuples of symbols of the alphabet, returns finite numbers.
         statistic : str
             What it returns: the weight of a ``string``, of all strings with that ``prefix``, or of occurrences
             (``substring``).
@@ -175,50 +179,39 @@ class Automaton(Estimator):
             All prefixes and suffixes up to this length are looked at, however little they show.
         """
         started = time.perf_counter()
-        settings = self._settings()
+        limit = settings_of(self).n_states
+        self._choose("statistic", statistic, get_args(Statistic))
         self.vocabulary_ = Vocabulary(list(alphabet))
         if not len(self.vocabulary_):
             raise InputError("an empty alphabet", remedy="give at least one symbol")
         words = self.vocabulary_.words
-        oracle = Oracle(
-            lambda string: function(tuple(words[s] for s in string)),
-            max_calls,
-            spell=lambda string: " ".join(words[s] for s in string),
-        )
-        learned = learn_function(
-            oracle, len(words), n_states=settings.n_states, tolerance=tolerance, min_length=min_length
-        )
+        oracle = oracle_of(function, words, max_calls)
+        learned = learn_function(oracle, len(words), n_states=limit, tolerance=tolerance, min_length=min_length)
         self.model_ = Mixture((predictor_of(learned, statistic),), np.ones(1))
-        self.spectrum_, self.n_repaired_, self.unknown_rate_ = np.zeros(0), 0, 0.0
+        self.spectrum_, self.n_negative_, self.unknown_rate_ = np.zeros(0), 0, 0.0
         self.summary_ = {
             "learner": "function",
             "states": learned.n_states,
-            "symbols": len(words),
+            "types": len(words),
             "calls": len(oracle.answers),
             "seconds": round(time.perf_counter() - started, 2),
         }
         return self
-
-    # -- using --------------------------------------------------------------------------------------------------------
 
     def log_prob(self, X: Strings) -> np.ndarray:
         """Natural log-probability of each string, shape (n_strings,), for strings of any length.
 
         A symbol outside the alphabet costs ``log(unknown_rate_)`` and leaves the state to "some symbol".
         """
-        return self._scored(X, whole=True)
+        return self._scored(X, Predicted.as_strings)
 
     def prefix_log_prob(self, X: Strings) -> np.ndarray:
         """Natural log-probability that a string begins so, for each of X, shape (n_strings,)."""
-        return self._scored(X, whole=False)
+        return self._scored(X, Predicted.as_prefixes)
 
     def predict_next(self, X: Strings) -> np.ndarray:
         """Distribution of what follows each of X, shape (n_strings, n_symbols + 1); the last column is the end."""
-        rows = []
-        self.n_repaired_ = 0
-        for shard in self._shards(X):
-            tree = grow_prefix_tree(shard.tokens, shard.offsets)
-            rows.append(self._predicted(tree)[0][tree.end_of])
+        rows = self._mapped(self._encoded(X), Predicted.next_distributions)
         return np.concatenate(rows) if rows else np.zeros((0, len(self.vocabulary_) + 1))
 
     def predict(self, X: Strings) -> list[list[str]]:
@@ -226,71 +219,49 @@ class Automaton(Estimator):
 
         A string of t symbols gets t + 1 predictions: before each symbol and after the last.
         """
-        self._require_fitted()
+        paths = self._mapped(self._encoded(X), Predicted.best_paths)
         names = np.array([*self.vocabulary_.words, STOP], object)
-        answers = []
-        self.n_repaired_ = 0
-        for shard in self._shards(X):
-            tree = grow_prefix_tree(shard.tokens, shard.offsets)
-            best = self._predicted(tree)[0].argmax(axis=1)
-            for end in tree.end_of.tolist():
-                path = [end]
-                while path[-1] > 0:
-                    path.append(int(tree.parent[path[-1]]))
-                answers.append(names[best[path[::-1]]].tolist())
-        return answers
+        return [names[path].tolist() for shard in paths for path in shard]
 
     def value(self, X: Strings) -> np.ndarray:
-        """The automaton's own value of each string, negative ones included, shape (n_strings,)."""
-        wfa = self.wfa_
+        """The value of each string under :attr:`wfa_`, negative ones included, shape (n_strings,)."""
         corpus = self._encoded(X)
-        self._require_known(corpus)
-        return wfa.values(string.tolist() for string in corpus)
+        require_known(corpus)
+        return self.wfa_.values(string.tolist() for string in corpus)
 
     def sample(self, n: int, *, random_state: int | None = None, max_length: int = 100_000) -> list[list[str]]:
         """Draw strings; symbols are drawn one after the other from :meth:`predict_next`'s distributions."""
         self._require_fitted()
         rng = np.random.default_rng(self.random_state if random_state is None else random_state)
-        drawn = draw_strings(lambda tree: self._predicted(tree)[0], n, rng, max_length)
+        drawn = draw_strings(lambda tree: predict_tree(self.model_, tree).distributions, n, rng, max_length)
         return [self.vocabulary_.decode(string) for string in drawn]
 
-    def evaluate(self, X: Strings) -> dict[str, Any]:
-        """``wer``, ``perplexity_symbol``, ``perplexity_string``, ``strings``, and what had to be repaired."""
+    def evaluate(self, X: Strings, *, solution: ArrayLike | None = None) -> dict[str, Any]:
+        """``wer``, ``perplexity_symbol``, ``perplexity_string``, ``strings``, ``unknown`` symbols, ``negative`` scores.
+
+        ``wer`` is :func:`~spectragram.metrics.next_symbol_error` of :meth:`predict`. With the true probabilities of
+        the strings as ``solution`` (n_strings,) also :func:`~spectragram.metrics.pautomac_scores`.
+        """
         corpus = self._encoded(X)
-        require_strings(corpus)
-        wrong = events = 0.0
-        log_probs = []
-        self.n_repaired_ = 0
-        for shard in self._shards(corpus):
-            tree = grow_prefix_tree(shard.tokens, shard.offsets)
-            distributions, prefix = self._predicted(tree)
-            best = distributions.argmax(axis=1)
-            missed = tree.through[1:] @ (best[tree.parent[1:]] != tree.symbol[1:])
-            wrong += missed + tree.ends @ (best != len(self.vocabulary_))
-            events += len(shard.tokens) + len(shard)
-            log_probs.append(_ended(tree, distributions, prefix))
-        unknown = int((corpus.tokens < 0).sum())
-        scores = string_scores(np.concatenate(log_probs) + self._unknown_cost(corpus), np.diff(corpus.offsets))
-        return {"wer": float(100.0 * wrong / events), **scores, "unknown": unknown, "repaired": self.n_repaired_}
+        scores = evaluate_strings(self.model_, corpus, self.unknown_rate_, solution=solution, n_jobs=self.n_jobs)
+        self.n_negative_ = scores["negative"]
+        return scores
 
     def score(self, X: Strings, y: None = None) -> float:
         """Mean log-probability per string (higher is better), for scikit-learn's model selection."""
         return float(self.log_prob(X).mean())
 
-    # -- looking ------------------------------------------------------------------------------------------------------
-
     @property
     def wfa_(self) -> WFA:
-        """The whole model as one weighted automaton: the direct sum of its parts."""
+        """The automata of all parts as one: their direct sum, each with its weight.
+
+        For probabilistic learners that is the model, and its values are those of :meth:`log_prob`. Of ``spectral``
+        it is the estimated automaton alone: predictions also set negative scores to zero, normalise, reset states and
+        mix in trigrams, which no automaton of this size does. There :meth:`value`, :meth:`change_statistic` and
+        exports differ from :meth:`log_prob`.
+        """
         self._require_fitted()
-        total: WFA | None = None
-        for weight, part in zip(self.model_.weights, self.model_.parts, strict=True):
-            wfa = part.wfa if isinstance(part, Weighted) else part.to_wfa() if isinstance(part, Ngrams) else None
-            assert wfa is not None
-            scaled = wfa if weight == 1.0 else float(weight) * wfa
-            total = scaled if total is None else total + scaled
-        assert total is not None
-        return total
+        return self.model_.to_wfa()
 
     def change_statistic(self, target: Statistic) -> WFA:
         """The automaton of string probabilities, prefix probabilities or expected substring counts (Lemma 3.1)."""
@@ -301,102 +272,25 @@ class Automaton(Estimator):
 
         See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper.
         """
-        corpus = self._known_only(self._encoded(X))
+        corpus = known_only(self._encoded(X))
         require_strings(corpus)
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        automata = [part for part in self.model_.parts if isinstance(part, Weighted)]
-        states = np.hstack([part.states(tree)[0] for part in automata]) if automata else self._predicted(tree)[0]
-        return approximate_dfa(
-            tree, states, len(self.vocabulary_), n_states, n_prefixes=n_prefixes, tolerance=tolerance
-        )
-
-    # -- inside -------------------------------------------------------------------------------------------------------
-
-    def _settings(self) -> Settings:
-        self._choose("learner", self.learner, LEARNERS)
-        self._choose("statistic", self.statistic, STATISTICS)
-        self._choose("preset", self.preset, tuple(EFFORTS))
-        n_states = None if self.n_states in ("auto", None) else self.n_states
-        if n_states is not None and (isinstance(n_states, (str, bool)) or n_states < 1):
-            raise InputError(f"n_states={self.n_states!r}", remedy='give a positive number or "auto"')
-        if self.prior < 0 or self.max_iter < 0 or self.order < 1:
-            raise InputError(
-                f"prior={self.prior}, max_iter={self.max_iter}, order={self.order}",
-                remedy="give prior >= 0, max_iter >= 0 and order >= 1",
-            )
-        return Settings(
-            learner=self.learner,
-            n_states=None if n_states is None else int(n_states),
-            basis=2000 if isinstance(self.basis, dict) else self.basis,
-            statistic=self.statistic,
-            prior=self.prior,
-            max_iter=self.max_iter,
-            order=self.order,
-            preset=self.preset,
-            seed=self.random_state,
-            n_jobs=resolve_jobs(self.n_jobs),
-        )
-
-    def _given_basis(self, given: dict[str, Any]) -> Basis:
-        if set(given) != {"prefixes", "suffixes"}:
-            raise InputError(f"a basis of {', '.join(map(str, given))}", remedy="give prefixes and suffixes")
-        encoded = {side: [self.vocabulary_.encode(string).tolist() for string in given[side]] for side in given}
-        if any(-1 in string for side in encoded.values() for string in side):
-            raise InputError("a basis with symbols that the strings do not hold", remedy="use their alphabet")
-        return Basis.of(encoded["prefixes"], encoded["suffixes"], len(self.vocabulary_), self.statistic)
+        states = self.model_.states(tree)
+        n_symbols = len(self.vocabulary_)
+        return approximate_dfa(tree, states, n_symbols, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
 
     def _encoded(self, X: Strings) -> Corpus:
-        """Over this model's alphabet; symbols outside it are -1."""
         self._require_fitted()
-        if not isinstance(X, Corpus):
-            return Corpus.from_sequences(X, self.vocabulary_)
-        if X.vocabulary is self.vocabulary_ or X.vocabulary.words == self.vocabulary_.words:
-            return X
-        ids = np.append(self.vocabulary_.encode(X.vocabulary.words), -1)
-        return Corpus(ids[X.tokens].astype(np.int32), X.offsets, self.vocabulary_)
+        return over_alphabet(X, self.vocabulary_)
 
-    def _known_only(self, corpus: Corpus) -> Corpus:
-        """The strings that hold known symbols only."""
-        return take(corpus, np.flatnonzero(count_unknown(corpus) == 0))
+    def _mapped(self, corpus: Corpus, reduce: Callable[[Predicted], Any]) -> list[Any]:
+        found, self.n_negative_ = map_shards(self.model_, corpus, reduce, n_jobs=self.n_jobs)
+        return found
 
-    def _require_known(self, corpus: Corpus) -> None:
-        if (corpus.tokens < 0).any():
-            raise InputError(
-                f"{int((corpus.tokens < 0).sum())} symbols outside the alphabet",
-                remedy="log_prob and predict_next take them; values need known symbols",
-            )
-
-    def _shards(self, X: Strings) -> list[Corpus]:
+    def _scored(self, X: Strings, reduce: Callable[[Predicted], np.ndarray]) -> np.ndarray:
         corpus = self._encoded(X)
-        tokens = np.where(corpus.tokens < 0, len(self.vocabulary_), corpus.tokens)
-        known = Corpus(tokens.astype(np.int32), corpus.offsets, corpus.vocabulary)
-        return known.shards(max(1, corpus.n_tokens // SHARD_TOKENS)) if len(corpus) else []
-
-    def _predicted(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray]:
-        for part in self.model_.parts:
-            if isinstance(part, Weighted) and not np.isfinite(part.total).all():
-                raise RankError("the sum of the function over all strings diverges: it has values but no probabilities")
-        distributions, prefix, repaired = self.model_.predict(tree)
-        self.n_repaired_ += repaired
-        return distributions, prefix
-
-    def _scored(self, X: Strings, whole: bool) -> np.ndarray:
-        corpus = self._encoded(X)
-        found = []
-        self.n_repaired_ = 0
-        for shard in self._shards(corpus):
-            tree = grow_prefix_tree(shard.tokens, shard.offsets)
-            distributions, prefix = self._predicted(tree)
-            found.append(_ended(tree, distributions, prefix) if whole else prefix[tree.end_of])
-        return (np.concatenate(found) if found else np.zeros(0)) + self._unknown_cost(corpus)
-
-    def _unknown_cost(self, corpus: Corpus) -> np.ndarray:
-        """Log-probability of the symbols outside the alphabet in each string, (n_strings,)."""
-        unknown = count_unknown(corpus)
-        each = np.log(self.unknown_rate_) if self.unknown_rate_ > 0 else -np.inf
-        return np.where(unknown > 0, np.maximum(unknown, 1) * each, 0.0)
-
-    # -- model files --------------------------------------------------------------------------------------------------
+        found = self._mapped(corpus, reduce)
+        return (np.concatenate(found) if found else np.zeros(0)) + unknown_cost(corpus, self.unknown_rate_)
 
     def _get_state(self) -> State:
         values, arrays = mixture_to_state(self.model_)
@@ -408,9 +302,4 @@ class Automaton(Estimator):
         self.unknown_rate_ = float(values["unknown_rate"])
         self.spectrum_ = arrays["spectrum"]
         self.model_ = mixture_from_state(values, arrays, len(self.vocabulary_))
-        self.n_repaired_ = 0
-
-
-def _ended(tree: PrefixTree, distributions: np.ndarray, prefix: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore"):
-        return prefix[tree.end_of] + np.log(distributions[tree.end_of, -1])
+        self.n_negative_ = 0

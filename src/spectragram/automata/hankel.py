@@ -16,8 +16,9 @@ parts of a corpus add up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Protocol
 
 import numpy as np
@@ -26,8 +27,9 @@ from scipy import sparse
 from spectragram.automata.contexts import FUTURE, PAST, ContextTree, Element, find_gaps, frequent_contexts
 from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
+from spectragram.spectral import cca_weights
 
-__all__ = ["Basis", "CountedBlock", "ExactBlock", "HankelBlock", "count_hankel", "find_basis"]
+__all__ = ["Basis", "CountedBlock", "ExactBlock", "HankelBlock", "check_basis", "count_hankel", "find_basis"]
 
 STATISTICS = ("marked", "string", "prefix", "substring")
 MAX_LENGTH = 8
@@ -65,11 +67,15 @@ class Basis:
         """Number of prefixes and of suffixes."""
         return len(self.pasts.elements), len(self.futures.elements)
 
-    def p_closure(self) -> Basis:
-        """The basis with every prefix also followed by every symbol: rows of all H_sigma beside those of H."""
-        n = self.pasts.n_symbols
-        closed = [*self.pasts.elements, *((*u, s) for u in self.pasts.elements for s in range(n))]
-        return replace(self, pasts=ContextTree.of(closed, n, PAST))
+
+def check_basis(basis: object) -> None:
+    """Refuse what :func:`find_basis` cannot read."""
+    if basis in ("sigma", "sigma-lambda"):
+        return
+    if isinstance(basis, bool) or not isinstance(basis, (int, float, np.number)) or not 0 < basis < np.inf:
+        raise InputError(
+            f"basis={basis!r}", remedy='give "sigma", "sigma-lambda", a number of substrings, or a factor like 5.0'
+        )
 
 
 def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marked") -> Basis:
@@ -79,16 +85,13 @@ def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marke
     frequent substrings of at most 8 symbols; a float: the same with that many times the size of the alphabet (the
     paper's cut factor). For the statistics ``string`` and ``prefix`` frequent prefixes (and suffixes) are taken.
     """
+    check_basis(basis)
     n = len(corpus.vocabulary)
-    if basis in ("sigma", "sigma-lambda"):
+    if isinstance(basis, str):
         symbols: list[Element] = [(s,) for s in range(n)]
         elements = symbols if basis == "sigma" else [(), *symbols]
         return Basis.of(elements, elements, n, statistic)
-    if isinstance(basis, (str, bool)) or not basis > 0:
-        raise InputError(
-            f"basis={basis!r}", remedy='give "sigma", "sigma-lambda", a number of substrings, or a factor like 5.0'
-        )
-    size = basis if isinstance(basis, int) else max(1, round(basis * n))
+    size = int(basis) if isinstance(basis, Integral) else max(1, round(basis * n))
     gaps = find_gaps(corpus.tokens, corpus.offsets, n)
 
     def frequent(step: int, anchored: bool) -> list[Element]:
@@ -223,10 +226,10 @@ class CountedBlock:
         """(n / (count + kappa))^1/2 of every prefix and suffix, as canonical correlation analysis scales."""
         rows = self._past.T @ np.asarray(self.pairs.sum(axis=1)).ravel()
         columns = self._future.T @ np.asarray(self.pairs.sum(axis=0)).ravel()
-        n_gaps = self.pairs.sum()
+        n_gaps = float(self.pairs.sum())
         return (
-            np.sqrt(n_gaps / (rows[self.basis.pasts.places] + kappa)),
-            np.sqrt(n_gaps / (columns[self.basis.futures.places] + kappa)),
+            cca_weights(rows[self.basis.pasts.places], kappa=kappa, n=n_gaps),
+            cca_weights(columns[self.basis.futures.places], kappa=kappa, n=n_gaps),
         )
 
     def shifted(self, right: np.ndarray) -> np.ndarray:

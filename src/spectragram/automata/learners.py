@@ -12,52 +12,34 @@ ngram         interpolated k-grams; unigram and bigram for k = 1, 2
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from spectragram.automata.em import PRIOR, trees_of
+from spectragram.automata.em import trees_of
 from spectragram.automata.hankel import Basis, count_hankel, find_basis
 from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.search import EFFORTS, FEW_STRINGS, search
+from spectragram.automata.settings import STARTS, Settings
 from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.starts import soften
 from spectragram.automata.strings import hold_out
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.inference.prefix_tree import grow_prefix_tree
+from spectragram.progress import Report, silent
 
-__all__ = ["LEARNERS", "Learned", "Settings", "learn"]
+__all__ = ["Learned", "learn"]
 
-STARTS = {"em": "random", "spectral+em": "cluster", "pivot+em": "pivot", "merge+em": "merge", "hmm": "hmm"}
-"""Learners that are one kind of start followed by EM."""
-LEARNERS = ("auto", "spectral", "pivot", "merge", *STARTS, "unigram", "bigram", "ngram")
 RANKS = (3, 5, 8, 12, 18, 26, 40, 60, 90)
 """Numbers of states tried where none is given, for spectral and pivot."""
 CONTEXT_SHARES = (0.0, 0.3, 0.6)
 BACKOFF_SHARES = (0.001, 0.01, 0.05, 0.15, 0.3, 0.5)
 BACKOFF_ORDER = 3
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What the estimator was asked for; see :class:`~spectragram.automata.Automaton`."""
-
-    learner: str = "auto"
-    n_states: int | None = None
-    basis: str | int | float | Basis = 2000
-    statistic: str = "marked"
-    prior: float = PRIOR
-    max_iter: int = 100
-    order: int = 4
-    preset: str = "default"
-    seed: int = 0
-    n_jobs: int = 1
 
 
 @dataclass(frozen=True)
@@ -69,22 +51,22 @@ class Learned:
     spectrum: np.ndarray
 
 
-def learn(
-    corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Callable[..., None] = lambda *_, **__: None
-) -> Learned:
-    """Train the learner that the settings name."""
+def learn(corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Report = silent) -> Learned:
+    """Train the learner that the settings name; ``dev`` are strings to choose by, instead of some of the corpus."""
     name = settings.learner
     if name in ("unigram", "bigram", "ngram"):
         order = {"unigram": 1, "bigram": 2}.get(name, settings.order)
         grams = learn_ngrams(corpus, order)
+        report()
         return _alone(grams, f"{order}-gram", len(grams.contexts.parent))
     if name == "spectral":
-        return _spectral(corpus, settings, dev)
+        return _spectral(corpus, settings, dev, report)
     if name == "pivot":
-        return _pivot(corpus, settings, dev)
+        return _pivot(corpus, settings, dev, report)
     if name == "merge":
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
         merged = merge_states(tree, len(corpus.vocabulary), max_states=settings.n_states or 200)
+        report()
         return _alone(Weighted.probabilistic(merged.to_wfa(leak=1e-3, smoothing=0.5)), "merge", merged.n_states)
     effort = EFFORTS[settings.preset]
     if name in STARTS:
@@ -113,7 +95,7 @@ def _estimate(corpus: Corpus, settings: Settings) -> SpectralModel:
     basis = settings.basis
     if not isinstance(basis, Basis):
         basis = find_basis(corpus, basis, settings.statistic)
-    return learn_spectral(count_hankel(corpus, basis), settings.n_states or max(RANKS), rng=settings.seed)
+    return learn_spectral(count_hankel(corpus, basis), settings.n_states or max(RANKS), seed=settings.seed)
 
 
 def _ranks(settings: Settings, model: SpectralModel) -> list[int]:
@@ -122,12 +104,13 @@ def _ranks(settings: Settings, model: SpectralModel) -> list[int]:
     return sorted({min(rank, model.wfa.n_states) for rank in RANKS})
 
 
-def _spectral(corpus: Corpus, settings: Settings, dev: Corpus | None) -> Learned:
+def _spectral(corpus: Corpus, settings: Settings, dev: Corpus | None, report: Report) -> Learned:
     """Rank, reset and back-off by held-out strings, then once more from all strings."""
     if len(corpus) < FEW_STRINGS and dev is None:
         model = _estimate(corpus, settings)
         rank = _ranks(settings, model)[0]
         part = _predictor(model.truncated(rank), learn_ngrams(corpus, BACKOFF_ORDER), 0.0, BACKOFF_SHARES[2])
+        report()
         return replace(_alone(part, "spectral", part.wfa.n_states), spectrum=model.singular_values)
     training, held_out = hold_out(corpus, np.random.default_rng(settings.seed)) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
@@ -135,7 +118,9 @@ def _spectral(corpus: Corpus, settings: Settings, dev: Corpus | None) -> Learned
 
     def score(rank: int, context_share: float, backoff_share: float) -> float:
         predictor = _predictor(model.truncated(rank), backoff, context_share, backoff_share)
-        return float(string_log_probs(judges, predictor).mean())
+        value = float(string_log_probs(judges, predictor).mean())
+        report(dev=f"{value:.4f}")
+        return value
 
     usual = BACKOFF_SHARES[2]
     choices = [(rank, share) for rank in _ranks(settings, model) for share in CONTEXT_SHARES]
@@ -153,27 +138,27 @@ def _predictor(model: SpectralModel, backoff: Any, context_share: float, backoff
     return Weighted(model.wfa, model.total, model.contexts, model.context_states, context_share, backoff, backoff_share)
 
 
-def _pivot(corpus: Corpus, settings: Settings, dev: Corpus | None) -> Learned:
-    judged = len(corpus) >= FEW_STRINGS or dev is not None
-    training, held_out = (
-        (corpus, dev)
-        if dev is not None
-        else hold_out(corpus, np.random.default_rng(settings.seed))
-        if judged
-        else (corpus, corpus)
-    )
+def _pivot(corpus: Corpus, settings: Settings, dev: Corpus | None, report: Report) -> Learned:
+    """The rank by held-out strings (by the corpus itself where it is small), then once more from all strings."""
+    training, held_out = corpus, corpus if dev is None else dev
+    if dev is None and len(corpus) >= FEW_STRINGS:
+        training, held_out = hold_out(corpus, np.random.default_rng(settings.seed))
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
     model, trees = _estimate(training, settings), trees_of(training)
 
-    def automaton(model: SpectralModel, rank: int) -> WFA:
+    def automaton(rank: int) -> WFA:
         # A touch of softness keeps every string possible.
         return soften(learn_pivot(model.truncated(rank), trees, settings.n_states or rank), 0.01)
 
     def score(rank: int) -> float:
-        values = string_log_probs(judges, Weighted.probabilistic(automaton(model, rank)))
-        return float(np.maximum(values, -1e4).mean())
+        values = string_log_probs(judges, Weighted.probabilistic(automaton(rank)))
+        value = float(np.maximum(values, -1e4).mean())
+        report(dev=f"{value:.4f}")
+        return value
 
     rank = max(_ranks(settings, model), key=score)
-    part = Weighted.probabilistic(automaton(model, rank))
+    if training is not corpus:
+        model, trees = _estimate(corpus, replace(settings, n_states=rank)), trees_of(corpus)
+    part = Weighted.probabilistic(automaton(rank))
     learned = _alone(part, "pivot", part.wfa.n_states)
     return replace(learned, spectrum=model.singular_values)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +37,9 @@ class Part(Protocol):
     @property
     def n_symbols(self) -> int:
         """Size of the alphabet."""
+
+    def to_wfa(self) -> WFA:
+        """The part as an automaton of string weights."""
 
     def next_distributions(self, tree: PrefixTree) -> tuple[np.ndarray, int]:
         """What follows each prefix, (n_nodes, n_symbols + 1), and how many values had to be repaired."""
@@ -87,6 +91,10 @@ class Weighted:
     def _signed(self) -> bool:
         return bool(min(self.wfa.initial.min(), self.wfa.operators.min(initial=0.0), self.total.min()) < 0.0)
 
+    def to_wfa(self) -> WFA:
+        """The automaton alone: neither resets nor back-off are part of it."""
+        return self.wfa
+
     def states(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray]:
         """State after every prefix, (n_nodes, m), and its scale, (n_nodes,): 0 where the state was reset."""
         with threadpool_limits(1, user_api="blas"):
@@ -122,6 +130,19 @@ class Mixture:
         """Size of the alphabet."""
         return self.parts[0].n_symbols
 
+    def to_wfa(self) -> WFA:
+        """The direct sum of the parts' automata, each with its weight."""
+        scaled = [
+            part.to_wfa() if weight == 1.0 else float(weight) * part.to_wfa()
+            for weight, part in zip(self.weights, self.parts, strict=True)
+        ]
+        return reduce(add, scaled)
+
+    def states(self, tree: PrefixTree) -> np.ndarray:
+        """The states of all automata after every prefix, (n_nodes, m); of k-grams alone, what they predict."""
+        automata = [part for part in self.parts if isinstance(part, Weighted)]
+        return np.hstack([part.states(tree)[0] for part in automata]) if automata else self.predict(tree)[0]
+
     def predict(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray, int]:
         """What follows each prefix (n_nodes, k + 1); log-probability of each prefix (n_nodes,); repaired values.
 
@@ -155,8 +176,11 @@ def string_log_probs(tree: PrefixTree, part: Part) -> np.ndarray:
         return prefix_log_probs(tree, distributions)[tree.end_of] + np.log(distributions[tree.end_of, -1])
 
 
-def mixture_weights(log_probs: Sequence[np.ndarray], n_iter: int = 100) -> np.ndarray:
-    """Weights that make held-out strings most probable, from each part's log-probabilities (n_strings,), by EM."""
+def held_out_weights(log_probs: Sequence[np.ndarray], n_iter: int = 100) -> np.ndarray:
+    """Weights that make held-out strings most probable, from each part's log-probabilities (n_strings,), by EM.
+
+    :func:`spectragram.spectral.mixture_weights` solves the same problem from likelihoods; those of strings underflow.
+    """
     joint = np.stack(log_probs)
     weights = np.full(len(joint), 1.0 / len(joint))
     possible = np.isfinite(joint).any(axis=0)

@@ -74,13 +74,15 @@ def _sharpened(corners: np.ndarray, points: np.ndarray, weights: np.ndarray, rou
 
 
 def _read_off(model: SpectralModel, corners: np.ndarray) -> WFA:
+    """The equations above; a corner of which the spectral automaton predicts nothing ends the string."""
     wfa, total, n = model.wfa, model.total, len(corners)
     after = np.einsum("im,smk->sik", corners, wfa.operators)
     chances = np.maximum(after @ total, 0.0)
     ends = np.maximum(corners @ wfa.final, 0.0)
     scaled = after / np.maximum(after @ total, 1e-12)[:, :, None]
     moves = simplex_least_squares(scaled.reshape(-1, wfa.n_states), corners).reshape(wfa.n_symbols, n, n)
-    mass = np.maximum(chances.sum(axis=0) + ends, 1e-300)
     start = simplex_least_squares((wfa.initial / (wfa.initial @ total))[None], corners)[0]
-    ends = np.where(chances.sum(axis=0) + ends > 0, ends, 1.0)
+    leaving = chances.sum(axis=0) + ends
+    ends = np.where(leaving > 0, ends, 1.0)
+    mass = np.where(leaving > 0, leaving, 1.0)
     return WFA(start, (chances / mass)[:, :, None] * moves, ends / mass)

@@ -10,7 +10,7 @@ Work is limited by a budget of floating-point operations, not by a clock: the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Mixture, Part, Weighted, mixture_weights, string_log_probs
+from spectragram.automata.model import Mixture, Part, Weighted, held_out_weights, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.spectral import SpectralModel, learn_spectral
@@ -30,6 +30,7 @@ from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.progress import Report, silent
 
 __all__ = ["EFFORTS", "Effort", "search"]
 
@@ -116,14 +117,14 @@ def search(
     prior: float = PRIOR,
     max_iter: int = 100,
     n_jobs: int = 1,
-    report: Callable[..., None] = lambda *_, **__: None,
+    report: Report = silent,
 ) -> tuple[Mixture, list[dict[str, object]]]:
     """Learn a mixture from a corpus; also returns what was found out about each part.
 
     ``dev`` are strings to judge by; without them some of the corpus are held out, and used in the end.
     """
     if len(corpus) < FEW_STRINGS and dev is None:
-        return _tiny_model(corpus, prior)
+        return _tiny_model(corpus, prior, report)
     rng = np.random.default_rng(seed)
     training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
     judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
@@ -148,8 +149,8 @@ def search(
         finalists.append(replace(candidate, wfa=fitted.wfa))
     parts: list[Part] = [Weighted.probabilistic(finalist.wfa) for finalist in finalists]
     parts += [learn_ngrams(training, order) for order in effort.orders]
-    weights = mixture_weights([string_log_probs(judges, part) for part in parts])
-    return _finish(corpus, finalists, effort.orders, weights, prior, n_jobs)
+    weights = held_out_weights([string_log_probs(judges, part) for part in parts])
+    return _finish(corpus, finalists, effort.orders, weights, prior, n_jobs, report)
 
 
 def _rounds(
@@ -159,12 +160,12 @@ def _rounds(
     effort: Effort,
     prior: float,
     n_jobs: int,
-    report: Callable[..., None],
+    report: Report,
 ) -> list[Candidate]:
     def improve(candidate: Candidate, iterations: int) -> Candidate:
         fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, tied=candidate.tied)
         score = float(log_probs([judges], fitted.wfa)[0].mean())
-        report(candidate=candidate.name, score=f"{score:.4f}")
+        report(dev=f"{score:.4f}")
         return replace(candidate, wfa=fitted.wfa, score=score)
 
     for round_, iterations in enumerate(effort.rounds, start=1):
@@ -235,6 +236,7 @@ def _finish(
     weights: np.ndarray,
     prior: float,
     n_jobs: int,
+    report: Report,
 ) -> tuple[Mixture, list[dict[str, object]]]:
     """Drop what hardly counts and learn the rest once more from all strings, the held-out ones included."""
     least = min(LEAST_WEIGHT, float(weights.max()))
@@ -243,7 +245,9 @@ def _finish(
     parts: list[Part] = []
     for finalist, weight in zip(finalists, weights, strict=False):
         if weight >= least:
-            fitted = run_em(trees, finalist.wfa, max_iter=4, prior=prior, tied=finalist.tied, n_jobs=n_jobs)
+            fitted = run_em(
+                trees, finalist.wfa, max_iter=4, prior=prior, tied=finalist.tied, n_jobs=n_jobs, report=report
+            )
             names.append(finalist.name)
             parts.append(Weighted.probabilistic(fitted.wfa))
     for order, weight in zip(orders, weights[len(finalists) :], strict=True):
@@ -268,11 +272,11 @@ def _size(part: Part) -> int:
     )
 
 
-def _tiny_model(corpus: Corpus, prior: float) -> tuple[Mixture, list[dict[str, object]]]:
+def _tiny_model(corpus: Corpus, prior: float, report: Report) -> tuple[Mixture, list[dict[str, object]]]:
     """Too little to hold anything out: a bigram and a merged automaton, half and half."""
     tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
     merged = merge_states(tree, len(corpus.vocabulary)).to_wfa()
-    fitted = run_em([tree], merged, max_iter=4, prior=prior).wfa
+    fitted = run_em([tree], merged, max_iter=4, prior=prior, report=report).wfa
     parts: tuple[Part, ...] = (Weighted.probabilistic(fitted), learn_ngrams(corpus, 2))
     facts = [
         {"part": name, "states": _size(part), "weight": 0.5}

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from spectragram.automata.contexts import ContextTree
-from spectragram.automata.hankel import CountedBlock, ExactBlock, HankelBlock
+from spectragram.automata.hankel import CountedBlock, HankelBlock
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.errors import InputError
 from spectragram.spectral.subspace import find_subspace
@@ -61,7 +61,7 @@ class SpectralModel:
 
 
 def automaton_from_block(
-    block: HankelBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, rng: int = 0
+    block: HankelBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
 ) -> tuple[WFA, np.ndarray | None, np.ndarray, np.ndarray]:
     """The automaton of the function the block belongs to, of at most ``n_states`` states (lemma 4.1).
 
@@ -76,7 +76,7 @@ def automaton_from_block(
         raise InputError("a Hankel block of zeros only", remedy="choose a basis of strings that occur")
     # Blocks of rare strings are mostly zeros: products with a sparse one are several times quicker.
     mostly_zeros = scaled.size > DENSE_ENTRIES and np.count_nonzero(scaled) < 0.2 * scaled.size
-    subspace = find_subspace(sparse.csr_array(scaled) if mostly_zeros else scaled, n_states, truncate=True, rng=rng)
+    subspace = find_subspace(sparse.csr_array(scaled) if mostly_zeros else scaled, n_states, truncate=True, rng=seed)
     kept = subspace.singular_values > smallest * subspace.singular_values[0]
     U, sigma, V = subspace.left[:, kept], subspace.singular_values[kept], subspace.right[:, kept]
     to_state = column_scale[:, None] * V  # D_v V
@@ -88,14 +88,14 @@ def automaton_from_block(
 
 
 def learn_spectral(
-    block: CountedBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, rng: int = 0
+    block: CountedBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
 ) -> SpectralModel:
     """Learn from counts of any statistic; Lemma 3.1 turns the automaton into that of f where it is of another.
 
     A spectral estimate of a few strings may make the inversion of Lemma 3.1 impossible (RankError); the statistic
     ``marked`` needs none.
     """
-    wfa, total, sigma, to_state = automaton_from_block(block, n_states, kappa=kappa, smallest=smallest, rng=rng)
+    wfa, total, sigma, to_state = automaton_from_block(block, n_states, kappa=kappa, smallest=smallest, seed=seed)
     statistic = block.basis.statistic
     if statistic == "string":
         total = wfa.change_statistic("string", "prefix").final
@@ -119,10 +119,3 @@ def _with_total_one(states: np.ndarray, total: np.ndarray, contexts: ContextTree
         if node:
             scaled[node] = scaled[contexts.parent[node]]
     return scaled
-
-
-def exact_block(wfa: WFA, prefixes: list[tuple[int, ...]], suffixes: list[tuple[int, ...]]) -> ExactBlock:
-    """The block of a known automaton's function, for a basis given by hand."""
-    rows = np.stack([wfa.forward(u) for u in prefixes])
-    columns = np.stack([wfa.backward(v) for v in suffixes], axis=1)
-    return ExactBlock(rows @ columns, rows @ wfa.operators @ columns, wfa.initial @ columns, rows @ wfa.final)

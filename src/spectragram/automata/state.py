@@ -10,10 +10,9 @@ from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.model import Mixture, Part, Weighted
 from spectragram.automata.ngram import Ngrams
 from spectragram.automata.wfa import WFA
+from spectragram.estimator import State, prefixed, without_prefix
 
 __all__ = ["mixture_from_state", "mixture_to_state"]
-
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def mixture_to_state(mixture: Mixture) -> State:
@@ -23,7 +22,7 @@ def mixture_to_state(mixture: Mixture) -> State:
     for i, part in enumerate(mixture.parts):
         values, own = _part_to_state(part)
         described.append(values)
-        arrays |= {f"{i}.{name}": array for name, array in own.items()}
+        arrays |= prefixed(str(i), own)
     return {"parts": described}, arrays
 
 
@@ -31,8 +30,7 @@ def mixture_from_state(values: dict[str, Any], arrays: dict[str, np.ndarray], n_
     """Inverse of :func:`mixture_to_state`."""
     parts = []
     for i, described in enumerate(values["parts"]):
-        own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{i}.")}
-        parts.append(_part_from_state(described, own, n_symbols))
+        parts.append(_part_from_state(described, without_prefix(str(i), arrays), n_symbols))
     if len(parts) != len(arrays["weights"]) or not parts:
         raise ValueError(f"{len(parts)} parts with {len(arrays['weights'])} weights")
     return Mixture(tuple(parts), arrays["weights"])
@@ -54,10 +52,10 @@ def _part_to_state(part: Part) -> State:
         "final": part.wfa.final,
         "total": part.total,
         "context_states": part.context_states,
-        **_tree_to_arrays(part.contexts, "contexts"),
+        **prefixed("contexts", _tree_to_arrays(part.contexts)),
     }
     if part.backoff is not None:
-        arrays |= {f"backoff.{name}": array for name, array in _ngrams_to_arrays(part.backoff).items()}
+        arrays |= prefixed("backoff", _ngrams_to_arrays(part.backoff))
     return values, arrays
 
 
@@ -69,9 +67,8 @@ def _part_from_state(values: dict[str, Any], arrays: dict[str, np.ndarray], n_sy
         raise ValueError(f"an automaton over {wfa.n_symbols} symbols for an alphabet of {n_symbols}")
     backoff = None
     if values["has_backoff"]:
-        own = {name.removeprefix("backoff."): a for name, a in arrays.items() if name.startswith("backoff.")}
-        backoff = _ngrams_from_arrays(own, n_symbols)
-    contexts = _tree_from_arrays(arrays, "contexts", n_symbols)
+        backoff = _ngrams_from_arrays(without_prefix("backoff", arrays), n_symbols)
+    contexts = _tree_from_arrays(without_prefix("contexts", arrays), n_symbols)
     if arrays["context_states"].shape != (len(contexts.parent), wfa.n_states):
         raise ValueError("contexts and their states do not fit")
     return Weighted(
@@ -86,24 +83,24 @@ def _part_from_state(values: dict[str, Any], arrays: dict[str, np.ndarray], n_sy
 
 
 def _ngrams_to_arrays(grams: Ngrams) -> dict[str, np.ndarray]:
-    return {"table": grams.table, **_tree_to_arrays(grams.contexts, "contexts")}
+    return {"table": grams.table, **prefixed("contexts", _tree_to_arrays(grams.contexts))}
 
 
 def _ngrams_from_arrays(arrays: dict[str, np.ndarray], n_symbols: int) -> Ngrams:
-    contexts = _tree_from_arrays(arrays, "contexts", n_symbols)
+    contexts = _tree_from_arrays(without_prefix("contexts", arrays), n_symbols)
     if arrays["table"].shape != (len(contexts.parent), n_symbols + 1):
         raise ValueError("contexts and their distributions do not fit")
     return Ngrams(contexts, arrays["table"])
 
 
-def _tree_to_arrays(tree: ContextTree, name: str) -> dict[str, np.ndarray]:
+def _tree_to_arrays(tree: ContextTree) -> dict[str, np.ndarray]:
     """Elements one after the other, with their lengths: everything else follows from them."""
     lengths = np.array([len(element) for element in tree.elements], np.int64)
     symbols = np.array([s for element in tree.elements for s in element], np.int64)
-    return {f"{name}.lengths": lengths, f"{name}.symbols": symbols}
+    return {"lengths": lengths, "symbols": symbols}
 
 
-def _tree_from_arrays(arrays: dict[str, np.ndarray], name: str, n_symbols: int) -> ContextTree:
-    ends = np.cumsum(arrays[f"{name}.lengths"])
-    elements = [tuple(part.tolist()) for part in np.split(arrays[f"{name}.symbols"], ends[:-1])] if len(ends) else []
+def _tree_from_arrays(arrays: dict[str, np.ndarray], n_symbols: int) -> ContextTree:
+    ends = np.cumsum(arrays["lengths"])
+    elements = [tuple(part.tolist()) for part in np.split(arrays["symbols"], ends[:-1])] if len(ends) else []
     return ContextTree.of(elements, n_symbols, PAST)

@@ -1,17 +1,58 @@
-"""Strings of a corpus: parts of it, what is unknown in it, whether there is anything to learn from."""
+"""Strings of a corpus: over which alphabet, parts of it, what is unknown in it, whether it holds anything."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from spectragram.data.corpus import Corpus
+from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import gather_strings
 
-__all__ = ["count_unknown", "hold_out", "require_strings", "sample_strings", "take", "unseen_rate"]
+__all__ = [
+    "Strings",
+    "count_unknown",
+    "held_out_strings",
+    "hold_out",
+    "known_only",
+    "over_alphabet",
+    "require_known",
+    "require_strings",
+    "sample_strings",
+    "take",
+    "unseen_rate",
+]
+
+Strings = Corpus | Iterable[Sequence[str]]
+"""What estimators take: a corpus, or sequences of symbols; a text among them is the sequence of its characters."""
 
 HELD_OUT_SHARE = 0.1
 MAX_HELD_OUT = 5000
+
+
+def over_alphabet(X: Strings, vocabulary: Vocabulary) -> Corpus:
+    """Strings over the symbols of a vocabulary; symbols outside it are -1."""
+    if not isinstance(X, Corpus):
+        return Corpus.from_sequences(X, vocabulary)
+    if X.vocabulary is vocabulary or X.vocabulary.words == vocabulary.words:
+        return X
+    ids = np.append(vocabulary.encode(X.vocabulary.words), -1)
+    return Corpus(ids[X.tokens].astype(np.int32), X.offsets, vocabulary)
+
+
+def known_only(corpus: Corpus) -> Corpus:
+    """The strings that hold known symbols only."""
+    return take(corpus, np.flatnonzero(count_unknown(corpus) == 0))
+
+
+def held_out_strings(dev: Strings, vocabulary: Vocabulary) -> Corpus:
+    """The strings of ``dev`` that can be judged by: those of known symbols only."""
+    known = known_only(over_alphabet(dev, vocabulary))
+    if not len(known):
+        raise InputError("no held-out string of known symbols only", remedy="give strings like those of training")
+    return known
 
 
 def take(corpus: Corpus, chosen: np.ndarray) -> Corpus:
@@ -46,6 +87,15 @@ def unseen_rate(corpus: Corpus) -> float:
     """Good-Turing estimate of how often a symbol turns up that was never seen: symbols seen once per symbol."""
     counts = np.bincount(corpus.tokens, minlength=1)
     return float(max((counts == 1).sum(), 0.5) / (corpus.n_tokens + 1))
+
+
+def require_known(corpus: Corpus) -> None:
+    """Refuse symbols outside the alphabet."""
+    if (corpus.tokens < 0).any():
+        raise InputError(
+            f"{int((corpus.tokens < 0).sum())} symbols outside the alphabet",
+            remedy="log_prob and predict_next take them; values need known symbols",
+        )
 
 
 def require_strings(corpus: Corpus) -> None:

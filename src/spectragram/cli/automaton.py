@@ -16,6 +16,7 @@ from spectragram.cli.options import (
     Gold,
     Html,
     Input,
+    Iterations,
     Jobs,
     Json,
     Model,
@@ -24,6 +25,7 @@ from spectragram.cli.options import (
     Quiet,
     Seed,
     States,
+    chosen_preset,
 )
 
 if TYPE_CHECKING:
@@ -41,13 +43,20 @@ def train(
     format: FileFormat = "auto",
     states: States = None,
     learner: Annotated[
-        str, typer.Option("--learner", help="auto, spectral, pivot, merge, em, X+em, unigram, bigram, ngram.")
+        str,
+        typer.Option(
+            "--learner",
+            help="auto, spectral, pivot, merge, em, spectral+em, pivot+em, merge+em, hmm, unigram, bigram or ngram.",
+        ),
     ] = "auto",
     basis: Annotated[
-        str, typer.Option("--basis", help="sigma, sigma-lambda, a number of substrings, or a factor like 5.0.")
+        str,
+        typer.Option(
+            "--basis", help="sigma, sigma-lambda, 500: so many substrings in all, or 5.0: so many for each symbol."
+        ),
     ] = "2000",
     statistic: Annotated[str, typer.Option("--statistic", help="marked, string, prefix or substring.")] = "marked",
-    iterations: Annotated[int, typer.Option("--iterations", min=0, help="EM iterations, at most.")] = 100,
+    iterations: Iterations = 100,
     order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
     dev: Dev = None,
     fast: Fast = False,
@@ -58,10 +67,8 @@ def train(
 ) -> None:
     """Learn a distribution over strings: one string a line, symbols separated by blanks, or a PAutomaC file."""
     from spectragram.automata import Automaton
-    from spectragram.errors import InputError
 
-    if fast and best:
-        raise InputError("--fast and --best exclude each other", remedy="give one of them")
+    preset = chosen_preset(fast, best)
     corpus = _read(data, format)
     model = Automaton(
         "auto" if states is None else states,
@@ -70,7 +77,7 @@ def train(
         statistic=statistic,
         max_iter=iterations,
         order=order,
-        preset="fast" if fast else "best" if best else "default",
+        preset=preset,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
@@ -89,6 +96,7 @@ def predict(
         str, typer.Option("--what", help="log-prob, prob, prefix (log-probability of the prefix), or next.")
     ] = "log-prob",
     top: Annotated[int, typer.Option("--top", min=1, help="Symbols shown by --what next.")] = 5,
+    jobs: Jobs = -1,
 ) -> None:
     """One line per string of INPUT: its probability, or what most probably follows it."""
     import numpy as np
@@ -97,7 +105,7 @@ def predict(
     from spectragram.errors import InputError
     from spectragram.files import output
 
-    loaded = Automaton.load(model)
+    loaded = Automaton.load(model).set_params(n_jobs=jobs)
     if what not in ("log-prob", "prob", "prefix", "next"):
         raise InputError(f"--what {what} is unknown", remedy="choose one of log-prob, prob, prefix, next")
     corpus = _read(input, format, loaded.vocabulary_)
@@ -108,6 +116,8 @@ def predict(
         lines = [repr(float(value)) for value in (np.exp(values) if what == "prob" else values)]
     with output(out) as stream:
         stream.writelines(line + "\n" for line in lines)
+    if loaded.n_negative_:
+        note(f"{loaded.n_negative_} estimates were negative: scores counted as zero, states reset")
 
 
 def evaluate(
@@ -116,22 +126,16 @@ def evaluate(
     format: FileFormat = "auto",
     solution: Annotated[str | None, typer.Option("--solution", help="PAutomaC solution of GOLD.")] = None,
     json: Json = False,
+    jobs: Jobs = -1,
 ) -> None:
     """Next-symbol error, perplexities, and the PAutomaC score where a solution is given."""
-    import numpy as np
-
     from spectragram.automata import Automaton
     from spectragram.data.pautomac import read_pautomac_solution
-    from spectragram.metrics import pautomac_scores
 
-    loaded = Automaton.load(model)
+    loaded = Automaton.load(model).set_params(n_jobs=jobs)
     corpus = _read(gold, format, loaded.vocabulary_)
-    scores = loaded.evaluate(corpus)
-    if solution is not None:
-        log_probs = loaded.log_prob(corpus)
-        # The score renormalises: a common factor keeps long strings above zero.
-        scores |= pautomac_scores(read_pautomac_solution(solution), np.exp(log_probs - log_probs.max()))
-    print_scores(scores, as_json=json)
+    true = None if solution is None else read_pautomac_solution(solution)
+    print_scores(loaded.evaluate(corpus, solution=true), as_json=json)
 
 
 def inspect(
@@ -198,6 +202,7 @@ def export(
 def demo() -> None:
     """Learn the part-of-speech sequences of the embedded English corpus and show what comes next."""
     from spectragram.automata import Automaton
+    from spectragram.automata.estimator import STOP
     from spectragram.synthetic import english_tagged
 
     strings = [tags for _, tags in english_tagged(3000, seed=1)]
@@ -210,7 +215,7 @@ def demo() -> None:
     print_table(["learner", "wrong next tag %", "perplexity per string", "seconds"], rows)
     prefix = list(test_part[0][:3])
     chances = model.predict_next([prefix])[0]
-    best = sorted(zip(chances, [*model.vocabulary_.words, "</s>"], strict=True), reverse=True)[:4]
+    best = sorted(zip(chances, [*model.vocabulary_.words, STOP], strict=True), reverse=True)[:4]
     note("")
     print(f"after {' '.join(prefix)}: " + ", ".join(f"{symbol} {chance:.2f}" for chance, symbol in best))
     print("sampled: " + " ".join(model.sample(1)[0]))
