@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spectragram.engine import AHEAD, map_reduce, map_threads, resolve_jobs
+from spectragram.engine import map_reduce, map_threads, resolve_jobs
 from spectragram.errors import InputError, LostShardError, RankError
+from spectragram.workers import AHEAD
 
 N_WORDS = 40
 

@@ -10,58 +10,29 @@ as all before it are, so memory stays flat however long the corpus is; shards ma
 A shard whose worker dies is sent again. What was under way beside it then runs one by one, so that a shard that
 kills every worker it meets is the one named in the end.
 
-Local processes are *spawned*, never forked: a fork would copy locks held by the threads of BLAS or numba. They
-ignore Ctrl-C (the parent handles it), use one BLAS thread each, and hold one end of a pipe that closes when the
-parent leaves or dies, upon which they exit: no orphans. For numba kernels that release the GIL,
-:func:`map_threads` is cheaper than processes.
+For numba kernels that release the GIL, :func:`map_threads` is cheaper than processes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
-import multiprocessing
 import operator
 import os
-import pickle
-import signal
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Sized
-from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing.connection import Connection
-from typing import Any, Protocol, TypeVar
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from spectragram.errors import InputError, LostShardError, SpectragramError
+from spectragram.workers import Borrowed, Executor, Future, Processes
 
-__all__ = ["map_reduce", "map_threads", "resolve_jobs"]
+__all__ = ["Executor", "map_reduce", "map_threads", "resolve_jobs"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int, int | None], object]
 """Called with (shards merged so far, shards in all or None where that is not known)."""
-
-AHEAD = 2
-"""Shards under way for each worker: one that runs, one that waits so that it never idles."""
-
-
-class Future(Protocol):
-    """What :func:`map_reduce` needs of the futures of an executor."""
-
-    def result(self) -> Any:
-        """Wait; return the result or raise what went wrong."""
-
-    def cancel(self) -> Any:
-        """Give up if that is still possible."""
-
-
-class Executor(Protocol):
-    """Anything with ``submit``: ``concurrent.futures``, ``distributed.Client``, ..."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-        """Start ``fn(*args, **kwargs)`` somewhere; return a future."""
 
 
 def resolve_jobs(n_jobs: int | None) -> int:
@@ -145,9 +116,7 @@ def map_reduce(
         if jobs == 1:
             results: Iterable[Result] = map(function, shards)
         else:
-            workers: _Borrowed | _Processes = (
-                _Borrowed(executor) if executor is not None else _Processes(jobs, function)
-            )
+            workers: Borrowed | Processes = Borrowed(executor) if executor is not None else Processes(jobs, function)
             stack.enter_context(workers)
             results = stack.enter_context(contextlib.closing(_in_order(function, shards, workers, retries)))
         return _fold(results, merge, total, progress, initial)
@@ -172,7 +141,7 @@ def _fold(
 
 
 def _in_order(
-    function: Callable[[Item], Result], shards: Iterable[Item], workers: _Borrowed | _Processes, retries: int
+    function: Callable[[Item], Result], shards: Iterable[Item], workers: Borrowed | Processes, retries: int
 ) -> Generator[Result]:
     """Results in the order of the shards, with at most ``workers.window`` shards under way."""
     numbered = enumerate(shards)
@@ -201,7 +170,7 @@ def _wait(
     number: int,
     shard: Item,
     future: Future,
-    workers: _Borrowed | _Processes,
+    workers: Borrowed | Processes,
     retries: int,
 ) -> tuple[Result, int]:
     """Result of one shard, sent again when its worker is lost, and how often it was."""
@@ -230,111 +199,3 @@ def _is_loss(trouble: BaseException) -> bool:
         return True
     # KilledWorker, CommClosedError, ... of a cluster, recognised without importing it.
     return type(trouble).__module__.partition(".")[0] == "distributed"
-
-
-class _Borrowed:
-    """An executor that belongs to the caller."""
-
-    remedy = "look at the log of the workers: were they out of memory? Give smaller shards, or more retries"
-
-    def __init__(self, executor: Any) -> None:
-        if not callable(getattr(executor, "submit", None)):
-            raise InputError(
-                f"executor={type(executor).__name__} has no submit()",
-                remedy="give a concurrent.futures executor or a distributed.Client",
-            )
-        workers = getattr(executor, "_max_workers", None) or 8
-        if hasattr(executor, "get_executor"):
-            # A Dask client. Without pure=False it would hash every shard and run equal ones once.
-            workers = max(1, sum(executor.nthreads().values()))
-            executor = executor.get_executor(pure=False)
-        self.executor = executor
-        self.window = AHEAD * workers
-
-    def submit(self, function: Callable[..., Any], shard: Any) -> Future:
-        try:
-            return self.executor.submit(function, shard)
-        except BrokenExecutor as trouble:
-            raise LostShardError(f"the executor is broken ({trouble})", remedy=self.remedy) from trouble
-
-    def __enter__(self) -> _Borrowed:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class _Processes:
-    """Local processes that are replaced when one dies and never outlive this one."""
-
-    remedy = (
-        "was a process killed for want of memory? Give smaller shards or a smaller n_jobs; "
-        "a script that uses n_jobs must start its work under: if __name__ == '__main__'"
-    )
-
-    def __init__(self, n: int, function: Callable[..., Any]) -> None:
-        _require_importable(function)
-        self.n = n
-        self.window = AHEAD * n
-
-    def __enter__(self) -> _Processes:
-        context = multiprocessing.get_context("spawn")
-        # Workers hold the reading end only: it reports the end of the file once this process lets go of the other.
-        self.far_end, self.lifeline = context.Pipe(duplex=False)
-        self.pool = ProcessPoolExecutor(self.n, context, _begin_worker, (self.far_end,))
-        return self
-
-    def __exit__(self, trouble: object, *_: object) -> None:
-        if trouble is not None:
-            self.lifeline.close()  # what still runs does so in vain: do not wait for it
-        self.pool.shutdown(cancel_futures=True)
-        self.lifeline.close()
-        self.far_end.close()
-
-    def submit(self, function: Callable[..., Any], shard: Any) -> Future:
-        try:
-            return self.pool.submit(function, shard)
-        except BrokenExecutor as trouble:
-            # A pool that lost a process takes no more work.
-            self.__exit__(trouble)
-            return self.__enter__().pool.submit(function, shard)
-
-
-def _begin_worker(lifeline: Connection) -> None:
-    """Run at the start of every worker process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(variable, "1")
-    if "numpy" in sys.modules:
-        # Imported by the caller's own main module: too late for the environment.
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        threadpool_limits(1)
-    threading.Thread(target=_exit_with_parent, args=(lifeline,), daemon=True).start()
-
-
-def _exit_with_parent(lifeline: Connection) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        lifeline.recv_bytes()
-    os._exit(1)
-
-
-def _require_importable(function: Callable[..., Any]) -> None:
-    """Say what is wrong with a function that another process could not find by its name."""
-    inner = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
-    name = getattr(inner, "__qualname__", type(inner).__qualname__)
-    try:
-        pickle.dumps(function)
-        reason = None
-    except (pickle.PicklingError, AttributeError, TypeError) as trouble:
-        reason = str(trouble)
-    main = sys.modules["__main__"]
-    if reason is None and inner.__module__ == "__main__" and getattr(main, "__file__", None) is None:
-        reason = "it was typed into this session"
-    if reason is not None:
-        raise InputError(
-            f"{name} cannot be sent to another process ({reason})",
-            remedy="define it at the top level of a module, pass settings with functools.partial, or use n_jobs=1",
-        )
