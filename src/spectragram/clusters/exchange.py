@@ -6,7 +6,8 @@ s(x), p(x) how often w is followed / preceded by class x (itself apart, seen t t
     sum_x f(n(c,x) + s(x)) - f(n(c,x)) + f(n(a,x) - s(x)) - f(n(a,x))      and the same for p
     - [f(n(c,.) + n(w,.)) - f(n(c,.)) + f(n(a,.) - n(w,.)) - f(n(a,.))]    and the same for n(.,c)
 
-with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted once.
+with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted once
+(:mod:`spectragram.clusters.exchange_gains`).
 
 Two steps make this fast. *Propose* finds the best class for each word of a block while nothing moves: it only
 reads, so threads share the block. Where s(x) = 1, which is most of the time, f(n + 1) - f(n) comes from a
@@ -26,6 +27,7 @@ import numpy as np
 from numba import njit
 
 from spectragram.clusters.bigrams import Bigrams, class_table
+from spectragram.clusters.exchange_gains import add_gains, by_class, corner_gain, loss_of_leaving, margin_gain
 from spectragram.clusters.nlogn import TABLE, nlogn, nlogn_array
 
 __all__ = ["exchange"]
@@ -149,90 +151,6 @@ def _propose_block(
 
 
 @njit(cache=True, nogil=True)
-def _by_class(starts, words, counts, word, labels, sums, seen):  # type: ignore[no-untyped-def]
-    """Add up a word's neighbours by class; returns how many classes are in ``seen``, and the word itself."""
-    n_seen = 0
-    itself = 0
-    for i in range(starts[word], starts[word + 1]):
-        if words[i] == word:
-            itself = counts[i]
-            continue
-        c = labels[words[i]]
-        if sums[c] == 0:
-            seen[n_seen] = c
-            n_seen += 1
-        sums[c] += counts[i]
-    return n_seen, itself
-
-
-@njit(cache=True, nogil=True)
-def _add_gains(total, n, step, large, sums, seen, n_seen, skip, table):  # type: ignore[no-untyped-def]
-    """total[c] += f(n(x,c) + s(x)) - f(n(x,c)) for all classes c, summed over the neighbours x but ``skip``."""
-    half = np.uint64(table.shape[0] // 2)
-    for i in range(n_seen):
-        x = seen[i]
-        if x == skip:
-            continue
-        s = np.uint64(sums[x])
-        counts = n[x]
-        if s == 1:
-            row = step[x]
-            for c in range(total.size):
-                total[c] += row[c]
-        elif large[x] or s >= half:
-            for c in range(total.size):
-                total[c] += nlogn(table, counts[c] + sums[x]) - nlogn(table, counts[c])
-        else:
-            # No branch and no sign: the compiler gathers from the table eight classes at a time.
-            for c in range(total.size):
-                count = np.uint64(counts[c])
-                total[c] += table[count + s] - table[count]
-
-
-@njit(cache=True, nogil=True)
-def _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table):  # type: ignore[no-untyped-def]
-    """What taking the word out of class a changes in the sum of f over its row, column and margins."""
-    change = 0.0
-    for i in range(n_s):
-        x = seen_s[i]
-        if x != a:
-            change += nlogn(table, k.n[a, x] - s[x]) - nlogn(table, k.n[a, x])
-    for i in range(n_p):
-        x = seen_p[i]
-        if x != a:
-            change += nlogn(table, k.n[x, a] - p[x]) - nlogn(table, k.n[x, a])
-    change += nlogn(table, k.n[a, a] - s[a] - p[a] - itself) - nlogn(table, k.n[a, a])
-    change -= nlogn(table, k.left[a] - bigrams.left[word]) - nlogn(table, k.left[a])
-    return change - (nlogn(table, k.right[a] - bigrams.right[word]) - nlogn(table, k.right[a]))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _margin_gain(k, c, left, right, table):  # type: ignore[no-untyped-def]
-    """What adding a word with these margins to class c changes in the sum of f over the margins, negated."""
-    change = nlogn(table, k.left[c] + left) - nlogn(table, k.left[c])
-    return -change - nlogn(table, k.right[c] + right) + nlogn(table, k.right[c])
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _corner_gain(k, a, c, s, p, itself, table):  # type: ignore[no-untyped-def]
-    """The four cells where rows and columns a and c cross, less what the sums over x = c said of them."""
-    s_c, p_c = s[c], p[c]
-    cc, ac, ca = k.n[c, c], k.n[a, c], k.n[c, a]
-    gain = 0.0
-    if s_c > 0:
-        gain -= nlogn(table, cc + s_c) - nlogn(table, cc) + nlogn(table, ac - s_c) - nlogn(table, ac)
-    if p_c > 0:
-        gain -= nlogn(table, cc + p_c) - nlogn(table, cc) + nlogn(table, ca - p_c) - nlogn(table, ca)
-    if s_c + p_c + itself > 0:
-        gain += nlogn(table, cc + s_c + p_c + itself) - nlogn(table, cc)
-    if s_c != p[a]:
-        gain += nlogn(table, ac - s_c + p[a]) - nlogn(table, ac)
-    if p_c != s[a]:
-        gain += nlogn(table, ca - p_c + s[a]) - nlogn(table, ca)
-    return gain
-
-
-@njit(cache=True, nogil=True)
 def _propose(bigrams, k, first, stop, stride, n_open, table, proposals):  # type: ignore[no-untyped-def]
     """Write the best class of words first, first + stride, ... to ``proposals``; k is read only."""
     m = k.left.size
@@ -246,21 +164,21 @@ def _propose(bigrams, k, first, stop, stride, n_open, table, proposals):  # type
         proposals[word] = a
         if k.size[a] == 1:
             continue
-        n_s, itself = _by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
-        n_p, _ = _by_class(
+        n_s, itself = by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
+        n_p, _ = by_class(
             bigrams.previous_starts, bigrams.preceding, bigrams.previous_counts, word, k.labels, p, seen_p
         )
         total[:] = 0
-        _add_gains(total, k.n_transposed, k.step_transposed, k.large, s, seen_s, n_s, a, table)
-        _add_gains(total, k.n, k.step, k.large, p, seen_p, n_p, a, table)
-        leaving = _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+        add_gains(total, k.n_transposed, k.step_transposed, k.large, s, seen_s, n_s, a, table)
+        add_gains(total, k.n, k.step, k.large, p, seen_p, n_p, a, table)
+        leaving = loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
         among_own = s[a] + p[a] + itself > 0
         best = 0.0
         for c in range(n_open):
             if c != a:
-                gain = total[c] + leaving + _margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
+                gain = total[c] + leaving + margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
                 if among_own or s[c] + p[c] > 0:
-                    gain += _corner_gain(k, a, c, s, p, itself, table)
+                    gain += corner_gain(k, a, c, s, p, itself, table)
                 if gain > best:
                     best = gain
                     proposals[word] = c
@@ -288,13 +206,13 @@ def _move(bigrams, k, first, stop, proposals, table, smallest_gain):  # type: ig
         c = proposals[word]
         if a == c or k.size[a] == 1:
             continue
-        n_s, itself = _by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
-        n_p, _ = _by_class(
+        n_s, itself = by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
+        n_p, _ = by_class(
             bigrams.previous_starts, bigrams.preceding, bigrams.previous_counts, word, k.labels, p, seen_p
         )
-        gain = _loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
-        gain += _margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
-        gain += _corner_gain(k, a, c, s, p, itself, table)
+        gain = loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+        gain += margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
+        gain += corner_gain(k, a, c, s, p, itself, table)
         for i in range(n_s):
             x = seen_s[i]
             if x != a:
