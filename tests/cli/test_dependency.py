@@ -9,6 +9,7 @@ import pytest
 
 from spectragram.cli import main
 from spectragram.data import read_conllu, write_conllu
+from spectragram.dependency.learners import LEARNERS
 from spectragram.synthetic import english_dependencies
 
 TREES = english_dependencies(150, seed=3)
@@ -51,11 +52,37 @@ def test_evaluate_prints_the_promised_keys(files: Path, capsys: pytest.CaptureFi
     assert 80 < scores["las"] <= scores["uas"] <= 100
 
 
+def test_negative_marginals_are_noted(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--learner", "spectral", "--states", "6", "--no-factors", "--quiet", "--out", str(files / "signed")]
+    assert main(["train", "dependency", str(files / "train.conllu"), *options]) == 0
+    assert main(["predict", str(files / "signed"), str(files / "bare.conllu")]) == 0
+    assert "negative marginals" in capsys.readouterr().err
+    assert main(["predict", str(files / "model"), str(files / "bare.conllu")]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_help_lists_every_learner(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "dependency", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").split())
+    assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown
+
+
 def test_inspect_shows_heads_an_automaton_and_a_page(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["inspect", str(files / "model")]) == 0
     assert "likely" not in capsys.readouterr().err
     page = files / "page.html"
-    options = ["--head", "NN", "--direction", "left", "--html", str(page), "--parse", str(files / "test.conllu")]
+    options = [
+        "--head",
+        "NN",
+        "--direction",
+        "left",
+        "--states",
+        "4",
+        "--html",
+        str(page),
+        "--parse",
+        str(files / "test.conllu"),
+    ]
     assert main(["inspect", str(files / "model"), *options]) == 0
     assert "goes to" in capsys.readouterr().out
     assert page.read_text().count("<svg") == 6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,7 @@ def test_estimates_that_are_not_positive_fall_back_and_are_counted(parser: Depen
     one_side = good.initial.copy()
     one_side[0] *= -1.0
     turned = Grammar(good.root, one_side, good.operators, good.final)
-    negative._members = [Member(turned, negative._members[0].factors)]
+    negative.model_ = replace(negative.model_, members=(Member(turned, negative.model_.members[0].factors),))
     odd = [sentence for sentence in TEST if len(sentence) % 2][:3]
     for sentence, heads in zip(odd, negative.predict(odd), strict=True):
         assert find_tree_problem(heads) is None
@@ -62,6 +64,40 @@ def test_estimates_that_are_not_positive_fall_back_and_are_counted(parser: Depen
     assert negative.n_fallbacks_ == len(odd)
     parser.predict(odd)
     assert parser.n_fallbacks_ == 0
+
+
+def test_negative_marginals_are_counted_and_reported() -> None:
+    signed = DependencyParser(6, "spectral", factors=False).fit(TRAIN)
+    assert signed.n_negative_ == 0
+    scores = signed.evaluate(TEST)
+    assert scores["negative"] == signed.n_negative_ > 0
+    negative = 0
+    for number in range(len(TEST)):
+        chart, _ = signed.model_.chart(signed._encode(TEST).columns(number))
+        negative += int((chart.roots < -1e-9).sum() + (chart.arcs < -1e-9).sum())
+    assert negative == signed.n_negative_
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_states", "8"), ("n_states", 2.5), ("n_states", 0), ("max_iter", -1), ("max_iter", 1.5), ("n_epochs", "1"),
+        ("n_models", 0), ("min_mass", -1), ("min_mass", "0.1"), ("basis", 0), ("basis", -3.0), ("basis", "3"),
+        ("basis", True), ("basis", None), ("basis", float("nan")), ("random_state", -1), ("random_state", 0.5),
+        ("n_jobs", 0), ("n_jobs", 1.5),
+    ],
+)  # fmt: skip
+def test_wrong_parameters_are_named(name: str, value: object) -> None:
+    with pytest.raises(InputError, match=name):
+        DependencyParser(max_iter=1, factors=False).set_params(**{name: value}).fit(TRAIN[:10])
+
+
+def test_a_basis_of_three_is_a_factor_of_three() -> None:
+    parsers = [DependencyParser(3, "spectral", factors=False, basis=basis).fit(TRAIN) for basis in (3, 3.0, 30)]
+    whole, factor, larger = ([marginals.round(12) for marginals in parser.marginals(TEST)] for parser in parsers)
+    for left, right in zip(whole, factor, strict=True):
+        np.testing.assert_array_equal(left, right)
+    assert any((left != right).any() for left, right in zip(whole, larger, strict=True))
 
 
 def test_odd_sentences_are_parsed(parser: DependencyParser) -> None:
@@ -102,7 +138,7 @@ def test_a_treebank_without_relations_is_fine() -> None:
 def test_an_ensemble_averages_its_members() -> None:
     three = DependencyParser(2, max_iter=2, n_epochs=1, n_models=3).fit(TRAIN[:80])
     columns = three._encode(TEST[:1]).columns(0)
-    charts = [member.chart(columns, three._fallback)[0] for member in three._members]
+    charts = [member.chart(columns, three.model_.fallback)[0] for member in three.model_.members]
     assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
     mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
     np.testing.assert_allclose(three.marginals(TEST[:1])[0], mean, atol=1e-9)

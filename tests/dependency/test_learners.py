@@ -10,7 +10,7 @@ import pytest
 from spectragram.data import Sentence
 from spectragram.dependency.encoding import Alphabet, encode_trees
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
-from spectragram.dependency.learners import LEARNERS, Training, learn_grammar
+from spectragram.dependency.learners import LEARNERS, Training, learn_grammar, n_steps
 from spectragram.dependency.spectral import head_automaton
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.synthetic.shag import HeadAutomata
@@ -39,7 +39,7 @@ def sampled(n: int, seed: int = 0) -> tuple[HeadAutomata, Training]:
 def learned(name: str, training: Training, n_states: int = 2):
     return learn_grammar(
         name, training, n_states, max_iter=15, basis="sigma-lambda", min_mass=0.0, rng=np.random.default_rng(0),
-        n_jobs=1, report=lambda **facts: None,
+        n_jobs=1,
     )  # fmt: skip
 
 
@@ -109,10 +109,29 @@ def test_em_raises_the_likelihood() -> None:
     values: list[float] = []
     learn_grammar(
         "em", training, 3, max_iter=8, basis=3.0, min_mass=0.0, rng=np.random.default_rng(0), n_jobs=1,
-        report=lambda likelihood: values.append(float(likelihood)),
+        report=lambda log_likelihood: values.append(float(log_likelihood)),
     )  # fmt: skip
     for direction in (values[:8], values[8:]):
         assert direction[-1] > direction[0] + 0.01
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_learner_reports_as_often_as_it_says(learner: str) -> None:
+    _, training = sampled(30)
+    reported: list[dict[str, object]] = []
+    learn_grammar(
+        learner, training, 2, max_iter=3, basis=3.0, min_mass=0.0, rng=np.random.default_rng(0), n_jobs=1,
+        report=lambda n=1, **facts: reported.append(facts),
+    )  # fmt: skip
+    assert len(reported) == n_steps(learner, training, 3) > 0
+    assert {name for facts in reported for name in facts} <= {"log_likelihood"}
+
+
+def test_states_that_only_fill_up_arrays_are_not_counted() -> None:
+    _, training = sampled(300)
+    # Nine states are asked for; three modifiers allow three, and DET is one more. The unknown head has DET alone.
+    assert learned("spectral", training, 9).n_states_in_all == 2 * (3 * (3 + 1) + 1)
+    assert learned("em", training, 2).n_states_in_all == 2 * 4 * 2
 
 
 def test_minimal_mass_discards_states() -> None:

@@ -14,14 +14,17 @@ from spectragram.cli.options import (
     Gold,
     Html,
     Input,
+    Iterations,
     Jobs,
     Json,
     Model,
+    Models,
     Out,
     OutText,
     Quiet,
     Seed,
     States,
+    chosen_preset,
 )
 
 if TYPE_CHECKING:
@@ -45,13 +48,13 @@ def train(
     ] = True,
     words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
     tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
-    iterations: Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations.")] = None,
+    iterations: Iterations = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors.")
     ] = None,
-    models: Annotated[int | None, typer.Option("--models", min=1, help="Members of an ensemble.")] = None,
+    models: Models = None,
     basis: Annotated[
-        str, typer.Option("--basis", help="Spectral: sigma-lambda, or substrings per symbol such as 3.")
+        str, typer.Option("--basis", help="Spectral: sigma-lambda, or a factor: so many substrings for each symbol.")
     ] = "3",
     min_mass: Annotated[
         float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
@@ -66,16 +69,13 @@ def train(
     """Learn from trees in CoNLL-U."""
     from spectragram.data import read_conllu
     from spectragram.dependency import DependencyParser
-    from spectragram.errors import InputError
 
-    if fast and best:
-        raise InputError("--fast and --best exclude each other", remedy="give one of them")
     parser = DependencyParser(
         states,
         learner,
         factors=factors,
         words=words,
-        preset="fast" if fast else "best" if best else "default",
+        preset=chosen_preset(fast, best),
         tag_column=tags,
         max_iter=iterations,
         n_epochs=epochs,
@@ -113,6 +113,8 @@ def predict(
     write_conllu(parsed, out)
     if parser.n_fallbacks_:
         note(f"{parser.n_fallbacks_} sentences were parsed by the DET+F automata: their estimates were not positive")
+    if parser.n_negative_:
+        note(f"{parser.n_negative_} negative marginals were counted as zero")
 
 
 def evaluate(model: Model, gold: Gold, tagger: Taggers = None, json: Json = False, jobs: Jobs = -1) -> None:
@@ -132,7 +134,7 @@ def inspect(
     html: Html = None,
     head: Annotated[str | None, typer.Option("--head", help="Show the automaton of this tag.")] = None,
     direction: Annotated[str, typer.Option("--direction", help="left or right.")] = "left",
-    dfa_states: Annotated[int, typer.Option("--dfa-states", min=1, help="States of its deterministic picture.")] = 10,
+    states: Annotated[int, typer.Option("--states", min=1, help="States of its deterministic approximation.")] = 10,
     text: Annotated[str | None, typer.Option("--parse", help="CoNLL-U file whose first trees are drawn.")] = None,
 ) -> None:
     """Sizes; which modifiers frequent tags take; with --head the automaton of one of them."""
@@ -145,12 +147,12 @@ def inspect(
     if head is None:
         print_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser))
     else:
-        found = head_dfa(parser, head, direction, dfa_states)
+        found = head_dfa(parser, head, direction, states)
         print_table(["state", "stop", "on", "goes to", "times"], found.rows())
     if html is not None:
         from spectragram.plots.dependency import dependency_page
 
-        write_page(html, dependency_page(parser, model.name, head, direction, dfa_states, _first(text, 5)))
+        write_page(html, dependency_page(parser, model.name, head, direction, states, _first(text, 5)))
 
 
 def demo() -> None:
@@ -189,7 +191,7 @@ def _basis(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--basis {text}", remedy="give sigma-lambda or a number such as 3") from None
+        raise InputError(f"--basis {text}", remedy="give sigma-lambda, or a factor such as 3") from None
 
 
 def _first(path: str | None, n: int) -> list[Sentence]:

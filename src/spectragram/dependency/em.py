@@ -13,7 +13,6 @@ vectors. The other start is random.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,12 +24,12 @@ from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar, root_distribution
 from spectragram.engine import map_threads
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.progress import Report, silent
+from spectragram.spectral import cca_weights
 
 __all__ = ["Counts", "learn_em", "maximize"]
 
 SHRINKAGE = 10.0
-KAPPA = 5.0
-"""Added to counts before scaling, as for Hankel blocks."""
 NOISE = 0.3
 """Share of random weights in the start: without it states that begin alike would stay alike."""
 
@@ -69,7 +68,7 @@ def learn_em(
     spectral_start: bool = True,
     rng: np.random.Generator,
     n_jobs: int = 1,
-    report: Callable[..., None] = lambda **facts: None,
+    report: Report = silent,
 ) -> Grammar:
     """Head automata of ``n_states`` states; ``tag_counts`` and ``coarse_of`` are (k,)."""
     directions = []
@@ -79,7 +78,7 @@ def learn_em(
         for _ in range(max_iter):
             expected, log_likelihood = _expect(trees, weights, n_jobs)
             weights = maximize(expected, coarse_of)
-            report(likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
+            report(log_likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
         directions.append(weights)
     return Grammar(
         root_distribution(sequences.roots, tag_counts),
@@ -125,7 +124,7 @@ def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator)
     from sklearn.cluster import KMeans
 
     seen = counts.sum(axis=1)
-    rows, columns = 1.0 / np.sqrt(seen + KAPPA), 1.0 / np.sqrt(counts.sum(axis=0) + KAPPA)
+    rows, columns = cca_weights(seen), cca_weights(counts.sum(axis=0))
     U, sigma, _ = np.linalg.svd(rows[:, None] * counts * columns, full_matrices=False)
     r = min(n_clusters, len(sigma))
     # D_u^-1 U Sigma: each tag's distribution of what follows, in the leading singular directions.

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
 
 from spectragram.data.conllu import Sentence
-from spectragram.dependency.encoding import Alphabet, Encoded, encode_trees
-from spectragram.dependency.factors import Factors, Templates, learn_factors
-from spectragram.dependency.features import ModifierSequences, modifier_sequences
+from spectragram.dependency.encoding import Encoded
+from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
-from spectragram.dependency.labels import Labels, learn_labels
-from spectragram.dependency.learners import LEARNERS, Training, learn_grammar
-from spectragram.dependency.model import Chart, Member, average, grammar_from_arrays, grammar_to_arrays
+from spectragram.dependency.model import Chart, Model
+from spectragram.dependency.settings import settings_of
+from spectragram.dependency.training import train
 from spectragram.engine import map_threads
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State
-from spectragram.inference.headed_decode import best_heads
-from spectragram.metrics import attachment_scores
-from spectragram.progress import progress
+from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.metrics import attachment_scores, per_second
 
 __all__ = ["DependencyParser"]
-
-PRESETS: dict[str, dict[str, int]] = {
-    "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
-    "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
-    "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 4},
-}
-FLOOR = 1e-30
-"""Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
-LABEL_EPOCHS = 2
-WEIGHTS_PER_TOKEN, MOST_BITS = 24, 22
-"""Size of the tables of hashed weights."""
 
 
 class DependencyParser(Estimator):
@@ -64,13 +49,16 @@ class DependencyParser(Estimator):
     n_models : int, optional
         Members of an ensemble, with other seeds and factors fitted on bootstrap samples; marginals are averaged.
     basis : float or "sigma-lambda"
-        ``spectral``: substrings in the basis for each symbol of an automaton's alphabet, or the paper's Sigma'.
+        ``spectral``: a factor, so many substrings in the basis for each symbol of an automaton's alphabet (3 and 3.0
+        are the same), or the paper's Sigma'.
     min_mass : float
         ``spectral``: states of singular values below this share of their sum are discarded.
     random_state, n_jobs, verbose
 
     Attributes
     ----------
+    model_ : Model
+        All that was learned.
     grammar_ : Grammar
         The automata of all heads (of the first member of an ensemble).
     sequences_ : ModifierSequences
@@ -127,97 +115,52 @@ class DependencyParser(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @whole_or_nothing
     def fit(self, X: Iterable[Sentence], y: None = None) -> Self:
         """Learn from sentences with heads (and relations); trees that are not projective are lifted until they are."""
-        settings = self._settings()
+        settings = settings_of(self)
         started = time.perf_counter()
         sentences = _listed(X)
-        heads, lifted = encode_trees(sentences)
-        self._alphabet = Alphabet.of(sentences, self.tag_column)
-        encoded = self._alphabet.encode(sentences)
-        counts = self._alphabet.tags.counts.astype(np.float64)
-        self.sequences_ = modifier_sequences(encoded, heads, len(counts))
-        training = Training(self.sequences_, counts, self._alphabet.coarse_of)
-        # Seeds of members do not depend on how many there are.
-        seeds = np.random.default_rng(self.random_state).spawn(settings["n_models"] + 1)
-        self._fallback = self._learn_automata("det+f", training, settings, seeds[0])
-        self._members = []
-        for rng in seeds[1:]:
-            grammar = self._learn_automata(self.learner, training, settings, rng)
-            factors = self._learn_factors(grammar, encoded, heads, settings, rng)
-            self._members.append(Member(grammar, factors))
-        self._labels = learn_labels(
-            sentences, encoded, heads, Templates.for_labels(words=self.words), n_coarse=len(self._alphabet.coarse),
-            n_symbols=len(self._alphabet.tags), n_epochs=LABEL_EPOCHS, bits=_table_bits(len(heads)), rng=seeds[0],
-        )  # fmt: skip
-        self.labels_ = self._labels.names
+        self.model_, lifted = train(sentences, settings)
         self.n_fallbacks_ = self.n_negative_ = 0
         self.summary_ = {
+            "learner": self.learner,
+            "states": self.grammar_.n_states_in_all,
+            "models": len(self.model_.members),
             "sentences": len(sentences),
-            "words": len(heads),
-            "tags": len(self._alphabet.tags) - 1,
-            "tag_column": self._alphabet.column,
-            "states": self.grammar_.n_states,
-            "models": len(self._members),
+            "tokens": sum(map(len, sentences)),
+            "types": len({form.lower() for sentence in sentences for form in sentence.forms}),
+            "tags": len(self.tags_) - 1,
+            "tag_column": self.model_.alphabet.column,
+            "states_per_automaton": self.grammar_.n_states,
             "lifted_sentences": lifted,
             "seconds": round(time.perf_counter() - started, 2),
         }
         return self
 
-    def _settings(self) -> dict[str, int]:
-        """The preset with what was given in its place."""
-        self._choose("learner", self.learner, LEARNERS)
-        self._choose("preset", self.preset, tuple(PRESETS))
-        self._choose("tag_column", self.tag_column, ("auto", "xpos", "upos"))
-        given = {name: getattr(self, name) for name in PRESETS["default"]}
-        settings = PRESETS[self.preset] | {name: value for name, value in given.items() if value is not None}
-        for name, value in settings.items():
-            if value < (1 if name in ("n_states", "n_models") else 0):
-                raise InputError(f"{name}={value}", remedy="give a positive number")
-        if isinstance(self.basis, str) and self.basis != "sigma-lambda":
-            raise InputError(f"basis={self.basis!r}", remedy='give "sigma-lambda" or a factor like 3.0')
-        return settings
-
-    def _learn_automata(
-        self, learner: str, training: Training, settings: dict[str, int], rng: np.random.Generator
-    ) -> Grammar:
-        with progress("automata", 2 * settings["max_iter"], enabled=self.verbose) as advance:
-            return learn_grammar(
-                learner, training, settings["n_states"], max_iter=settings["max_iter"], basis=self.basis,
-                min_mass=self.min_mass, rng=rng, n_jobs=self.n_jobs, report=advance,
-            )  # fmt: skip
-
-    def _learn_factors(
-        self,
-        grammar: Grammar,
-        encoded: Encoded,
-        heads: np.ndarray,
-        settings: dict[str, int],
-        rng: np.random.Generator,
-    ) -> Factors | None:
-        if not self.factors:
-            return None
-        n_epochs, resample = settings["n_epochs"], settings["n_models"] > 1
-        bits = _table_bits(len(heads))
-        with progress("factors", n_epochs, enabled=self.verbose) as advance:
-            return learn_factors(
-                Factors.empty(words=self.words, bits=bits), grammar, encoded, heads, n_epochs=n_epochs, rng=rng,
-                resample=resample, n_jobs=self.n_jobs, report=advance,
-            )  # fmt: skip
-
     @property
     def grammar_(self) -> Grammar:
         """The automata of all heads, those of the first member of an ensemble."""
         self._require_fitted()
-        return self._members[0].grammar
+        return self.model_.members[0].grammar
+
+    @property
+    def sequences_(self) -> ModifierSequences:
+        """The modifier sequences of training."""
+        self._require_fitted()
+        return self.model_.sequences
 
     @property
     def tags_(self) -> tuple[str, ...]:
         """Symbols of the automata, by number."""
         self._require_fitted()
-        return self._alphabet.tags.words
+        return self.model_.alphabet.tags.words
 
-    # -- parsing ---------------------------------------------------------------------------------------------------
+    @property
+    def labels_(self) -> tuple[str, ...]:
+        """Relations, without that of root words."""
+        self._require_fitted()
+        return self.model_.labels.names
 
     def parse(self, X: Iterable[Sentence]) -> list[Sentence]:
         """The sentences with heads and relations filled in, everything else kept."""
@@ -226,7 +169,7 @@ class DependencyParser(Estimator):
         trees = self._heads(encoded)
         parsed = []
         for number, (sentence, heads) in enumerate(zip(sentences, trees, strict=True)):
-            relations = self._labels.predict(encoded.columns(number), heads.astype(np.int64))
+            relations = self.model_.labels.predict(encoded.columns(number), heads.astype(np.int64))
             parsed.append(sentence.with_heads(heads, relations))
         return parsed
 
@@ -244,7 +187,7 @@ class DependencyParser(Estimator):
 
     def _encode(self, sentences: Sequence[Sentence]) -> Encoded:
         self._require_fitted()
-        column = self._alphabet.column
+        column = self.model_.alphabet.column
         if sentences and all(tag == "_" for sentence in sentences for tag in sentence.column(column)):
             raise InputError(
                 f"column {column.upper()}, the tags this model was trained on, is empty",
@@ -252,32 +195,21 @@ class DependencyParser(Estimator):
                 line=sentences[0].line,
                 remedy="give tagged sentences, or --tagger MODEL to tag them first",
             )
-        return self._alphabet.encode(sentences)
+        return self.model_.alphabet.encode(sentences)
 
     def _heads(self, encoded: Encoded) -> list[np.ndarray]:
-        """Minimum-risk trees: the highest sum of log-marginals (equation 2)."""
-        return [
-            best_heads(np.log(np.maximum(chart.roots, FLOOR)), np.log(np.maximum(chart.arcs, FLOOR)))
-            for chart in self._charts(encoded)
-        ]
+        return [chart.best_heads() for chart in self._charts(encoded)]
 
     def _charts(self, encoded: Encoded) -> list[Chart]:
         def some(numbers: np.ndarray) -> list[tuple[Chart, bool]]:
-            found = []
-            for number in numbers:
-                columns = encoded.columns(number)
-                charts, fell_back = zip(*(m.chart(columns, self._fallback) for m in self._members), strict=True)
-                found.append((average(charts), any(fell_back)))
-            return found
+            return [self.model_.chart(encoded.columns(number)) for number in numbers]
 
         # Parts of equal numbers of sentences, several for each thread: lengths differ.
         parts = np.array_split(np.arange(len(encoded)), max(1, len(encoded) // 32))
         found = [one for part in map_threads(some, parts, self.n_jobs) for one in part]
         self.n_fallbacks_ = sum(fell_back for _, fell_back in found)
-        self.n_negative_ = sum(int((chart.arcs < -1e-9).sum()) for chart, _ in found)
+        self.n_negative_ = sum(chart.n_negative for chart, _ in found)
         return [chart for chart, _ in found]
-
-    # -- scores ----------------------------------------------------------------------------------------------------
 
     def evaluate(self, X: Iterable[Sentence], given: Iterable[Sentence] | None = None) -> dict[str, Any]:
         """Attachment scores in percent against the heads and relations that the sentences have.
@@ -289,7 +221,7 @@ class DependencyParser(Estimator):
             sentence.check_tree()
         started = time.perf_counter()
         parsed = self.parse(gold if given is None else given)
-        seconds = max(time.perf_counter() - started, 1e-9)
+        speed = per_second(len(gold), time.perf_counter() - started)
         tags = "upos" if any(tag != "_" for sentence in gold for tag in sentence.upos) else "xpos"
         scores: dict[str, Any] = dict(
             attachment_scores(
@@ -300,54 +232,21 @@ class DependencyParser(Estimator):
                 predicted_labels=[sentence.deprels for sentence in parsed],
             )
         )
-        return scores | {"sentences_per_second": round(len(gold) / seconds, 1), "fallbacks": self.n_fallbacks_}
+        return scores | {
+            "sentences_per_second": speed,
+            "fallbacks": self.n_fallbacks_,
+            "negative": self.n_negative_,
+        }
 
     def score(self, X: Iterable[Sentence], y: None = None) -> float:
         """Share of words with the right head, 0 to 1, for scikit-learn's model selection."""
         return self.evaluate(X)["uas"] / 100
 
-    # -- model files -----------------------------------------------------------------------------------------------
-
     def _get_state(self) -> State:
-        arrays = {"coarse_of": self._alphabet.coarse_of, "coarse_exceptions": self._alphabet.exceptions}
-        arrays |= grammar_to_arrays(self._fallback, "fallback")
-        for number, member in enumerate(self._members):
-            arrays |= member.to_arrays(str(number))
-        for part, array in asdict(self.sequences_).items():
-            arrays[f"sequences.{part}"] = array
-        arrays |= {"label_weights": self._labels.weights, "label_candidates": self._labels.candidates}
-        values = {
-            "alphabet": self._alphabet.to_state(),
-            "labels": list(self._labels.names),
-            "root_label": self._labels.root,
-            "n_members": len(self._members),
-        }
-        return values, arrays
+        return self.model_.to_state()
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._alphabet = Alphabet.from_state(values["alphabet"], arrays["coarse_of"], arrays["coarse_exceptions"])
-        self._fallback = grammar_from_arrays(arrays, "fallback")
-        self._members = [
-            Member.from_arrays(arrays, str(number), factors=self.factors, words=self.words)
-            for number in range(values["n_members"])
-        ]
-        k = len(self._alphabet.tags)
-        for grammar in (self._fallback, *(member.grammar for member in self._members)):
-            if grammar.n_symbols != k:
-                raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
-        self.sequences_ = ModifierSequences(
-            *(arrays[f"sequences.{part}"] for part in ("tokens", "offsets", "blocks", "roots"))
-        )
-        self._labels = Labels(
-            tuple(values["labels"]),
-            values["root_label"],
-            arrays["label_candidates"],
-            Templates.for_labels(words=self.words),
-            arrays["label_weights"],
-        )
-        if self._labels.candidates.shape[:3] != (2, len(self._alphabet.coarse), k):
-            raise ValueError(f"candidates of shape {self._labels.candidates.shape} for {k} tags")
-        self.labels_ = self._labels.names
+        self.model_ = Model.from_state(values, arrays, factors=self.factors, words=self.words)
         self.n_fallbacks_ = self.n_negative_ = 0
 
 
@@ -362,8 +261,3 @@ def _listed(sentences: Iterable[Sentence], *, may_be_empty: bool = False) -> lis
     if not listed and not may_be_empty:
         raise InputError("no sentences", remedy="give at least one tree")
     return listed
-
-
-def _table_bits(n_tokens: int) -> int:
-    """Weights to a table: the power of two above so many for each token, 14 to 22 bits."""
-    return int(np.clip(np.ceil(np.log2(WEIGHTS_PER_TOKEN * n_tokens)), 14, MOST_BITS))

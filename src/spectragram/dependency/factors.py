@@ -13,7 +13,6 @@ and ``t-1`` the one before it; at a head ``t-1`` lies on its other side. A star 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +23,7 @@ from spectragram.dependency.grammar import Grammar
 from spectragram.engine import map_threads, resolve_jobs
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import Pairs, Weights, context_keys, pair_scores, step_pairs
+from spectragram.progress import Report, silent
 
 __all__ = [
     "Factors",
@@ -134,7 +134,7 @@ def learn_factors(
     rng: np.random.Generator,
     resample: bool = False,
     n_jobs: int = 1,
-    report: Callable[..., None] = lambda **facts: None,
+    report: Report = silent,
 ) -> Factors:
     """Fit the weights of arc and STOP factors on trees (heads (n_tokens,), as in CoNLL-U).
 

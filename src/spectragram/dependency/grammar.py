@@ -49,6 +49,11 @@ class Grammar:
         """States m of the largest automaton."""
         return self.initial.shape[-1]
 
+    @property
+    def n_states_in_all(self) -> int:
+        """States of all automata together, without those that only fill up the arrays."""
+        return int(((self.initial != 0) | (self.final != 0)).sum())
+
     def automaton(self, head: int, direction: int) -> WFA:
         """The automaton of one head and direction."""
         place = direction, head

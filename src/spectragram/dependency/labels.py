@@ -10,7 +10,7 @@ root words have.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from spectragram.data.conllu import Sentence
 from spectragram.dependency.encoding import Encoded
 from spectragram.dependency.factors import RATE, Templates, averaged, require_table, start_weights
 from spectragram.inference.arc_labels import label_scores, step_labels
+from spectragram.progress import Report, silent
 
 __all__ = ["Labels", "learn_labels"]
 
@@ -76,7 +77,7 @@ def learn_labels(
     n_epochs: int,
     bits: int,
     rng: np.random.Generator,
-    report: Callable[..., None] = lambda **facts: None,
+    report: Report = silent,
 ) -> Labels:
     """Learn from the DEPREL column of the sentences; heads (n_tokens,) as in CoNLL-U."""
     given = [label for sentence in sentences for label in sentence.deprels]

@@ -1,20 +1,30 @@
-"""What parses: automata and factors of one or several members, and how they become arrays of a model file."""
+"""What parses: an alphabet, the automata and factors of one or several members, relations; and their model file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from spectragram.dependency.factors import Factors
+from spectragram.dependency.encoding import Alphabet
+from spectragram.dependency.factors import Factors, Templates
+from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.labels import Labels
+from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.headed import inside_outside
+from spectragram.inference.headed_decode import best_heads
 from spectragram.inference.pair_factors import pair_scores
 
-__all__ = ["Chart", "Member", "average", "grammar_from_arrays", "grammar_to_arrays", "sentence_chart"]
+__all__ = ["Chart", "Member", "Model", "average", "sentence_chart"]
 
 Arrays = dict[str, np.ndarray]
+FLOOR = 1e-30
+"""Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
+ROUNDING = 1e-9
+"""Marginals above minus this are zero up to rounding, not negative."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +36,15 @@ class Chart:
     roots: np.ndarray
     arcs: np.ndarray
     stops: np.ndarray
+
+    @property
+    def n_negative(self) -> int:
+        """Negative marginals of roots and arcs."""
+        return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
+
+    def best_heads(self) -> np.ndarray:
+        """The minimum-risk tree: the highest sum of log-marginals (equation 2), (n,) int32."""
+        return best_heads(np.log(np.maximum(self.roots, FLOOR)), np.log(np.maximum(self.arcs, FLOOR)))
 
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""
@@ -79,32 +98,87 @@ class Member:
             return chart, False
         return sentence_chart(fallback, columns, arcs, stops), True
 
-    def to_arrays(self, name: str) -> Arrays:
-        """Arrays by names that begin with ``name``."""
-        arrays = grammar_to_arrays(self.grammar, f"{name}.grammar")
+    def to_arrays(self) -> Arrays:
+        """Arrays by name."""
+        arrays = prefixed("grammar", vars(self.grammar))
         if self.factors is not None:
-            arrays |= {
-                f"{name}.arc_weights": self.factors.arc_weights,
-                f"{name}.stop_weights": self.factors.stop_weights,
-            }
+            arrays |= {"arc_weights": self.factors.arc_weights, "stop_weights": self.factors.stop_weights}
         return arrays
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, name: str, *, factors: bool, words: bool) -> Member:
+    def from_arrays(cls, arrays: Arrays, *, factors: bool, words: bool) -> Member:
         """Inverse of :meth:`to_arrays`."""
-        grammar = grammar_from_arrays(arrays, f"{name}.grammar")
+        grammar = Grammar(**without_prefix("grammar", arrays))
         if not factors:
             return cls(grammar, None)
         empty = Factors.empty(words=words, bits=1)
-        weights = arrays[f"{name}.arc_weights"], arrays[f"{name}.stop_weights"]
+        weights = arrays["arc_weights"], arrays["stop_weights"]
         return cls(grammar, Factors(empty.arc_templates, empty.stop_templates, *weights))
 
 
-def grammar_to_arrays(grammar: Grammar, name: str) -> Arrays:
-    """Root, initial, operators and final weights by names that begin with ``name``."""
-    return {f"{name}.{part}": array for part, array in asdict(grammar).items()}
+@dataclass(frozen=True)
+class Model:
+    """A trained parser.
 
+    Attributes
+    ----------
+    members : marginals of their charts are averaged
+    fallback : DET+F automata, for sentences of which a member's estimates sum to nothing positive
+    sequences : the modifier sequences of training, which pictures of automata need
+    """
 
-def grammar_from_arrays(arrays: Arrays, name: str) -> Grammar:
-    """Inverse of :func:`grammar_to_arrays`."""
-    return Grammar(*(arrays[f"{name}.{part}"] for part in ("root", "initial", "operators", "final")))
+    alphabet: Alphabet
+    members: tuple[Member, ...]
+    fallback: Grammar
+    labels: Labels
+    sequences: ModifierSequences
+
+    def __post_init__(self) -> None:
+        k = len(self.alphabet.tags)
+        for grammar in (self.fallback, *(member.grammar for member in self.members)):
+            if grammar.n_symbols != k:
+                raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
+        if self.labels.candidates.shape[:3] != (2, len(self.alphabet.coarse), k):
+            raise ValueError(f"candidates of shape {self.labels.candidates.shape} for {k} tags")
+
+    def chart(self, columns: np.ndarray) -> tuple[Chart, bool]:
+        """Marginals of one sentence with columns (3, n), and whether the fallback had to take over for a member."""
+        charts, fell_back = zip(*(member.chart(columns, self.fallback) for member in self.members), strict=True)
+        return average(charts), any(fell_back)
+
+    def to_state(self) -> State:
+        """Plain values and arrays, for model files."""
+        arrays: Arrays = {"coarse_of": self.alphabet.coarse_of, "coarse_exceptions": self.alphabet.exceptions}
+        arrays |= prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
+        for number, member in enumerate(self.members):
+            arrays |= prefixed(str(number), member.to_arrays())
+        arrays |= {"label_weights": self.labels.weights, "label_candidates": self.labels.candidates}
+        values = {
+            "alphabet": self.alphabet.to_state(),
+            "labels": list(self.labels.names),
+            "root_label": self.labels.root,
+            "n_members": len(self.members),
+        }
+        return values, arrays
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: Arrays, *, factors: bool, words: bool) -> Model:
+        """Inverse of :meth:`to_state`; whether there are factors and words are parameters of the parser."""
+        members = tuple(
+            Member.from_arrays(without_prefix(str(number), arrays), factors=factors, words=words)
+            for number in range(values["n_members"])
+        )
+        labels = Labels(
+            tuple(values["labels"]),
+            values["root_label"],
+            arrays["label_candidates"],
+            Templates.for_labels(words=words),
+            arrays["label_weights"],
+        )
+        return cls(
+            Alphabet.from_state(values["alphabet"], arrays["coarse_of"], arrays["coarse_exceptions"]),
+            members,
+            Grammar(**without_prefix("fallback", arrays)),
+            labels,
+            ModifierSequences(**without_prefix("sequences", arrays)),
+        )

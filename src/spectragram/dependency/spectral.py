@@ -13,12 +13,13 @@ from __future__ import annotations
 import numpy as np
 
 from spectragram.automata.hankel import count_hankel, find_basis
-from spectragram.automata.spectral import SMALLEST, automaton_from_block
+from spectragram.automata.spectral import KAPPA, SMALLEST, automaton_from_block
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
+from spectragram.progress import Report, silent
 
 __all__ = ["head_automaton", "learn_spectral"]
 
@@ -33,6 +34,7 @@ def learn_spectral(
     *,
     basis: str | float = "sigma-lambda",
     min_mass: float = 0.0,
+    report: Report = silent,
 ) -> Grammar:
     """Head automata of at most ``n_states`` states, and one more: that of ``deterministic`` (one state each)."""
     k, m = sequences.n_symbols, n_states + 1
@@ -42,6 +44,7 @@ def learn_spectral(
     final[..., -1] = deterministic.final[..., 0]
     for direction in range(2):
         for head in range(k):
+            report()
             tokens, offsets = sequences.of(direction, head)
             share = PSEUDO_SEQUENCES / (len(offsets) - 1 + PSEUDO_SEQUENCES)
             initial[direction, head, -1] = share
@@ -67,7 +70,7 @@ def head_automaton(
     # min_mass is a share of the sum of all singular values, the learner's threshold one of the largest.
     smallest = SMALLEST
     if min_mass > 0.0:
-        rows, columns = block.scales(5.0)
+        rows, columns = block.scales(KAPPA)
         values = np.linalg.svd(rows[:, None] * block.matrix * columns, compute_uv=False)
         smallest = max(smallest, min_mass * values.sum() / values[0])
     wfa, _, _, _ = automaton_from_block(block, min(n_states, len(modifiers)), smallest=smallest)

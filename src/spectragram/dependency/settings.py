@@ -1,0 +1,77 @@
+"""What the parser was asked for, checked and complete, as training reads it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spectragram.dependency.learners import LEARNERS
+from spectragram.engine import resolve_jobs
+from spectragram.errors import InputError
+
+if TYPE_CHECKING:
+    from spectragram.dependency.estimator import DependencyParser
+
+__all__ = ["PRESETS", "Settings", "settings_of"]
+
+PRESETS: dict[str, dict[str, int]] = {
+    "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
+    "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
+    "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 4},
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the parser was asked for; see :class:`~spectragram.dependency.DependencyParser`."""
+
+    learner: str
+    factors: bool
+    words: bool
+    tag_column: str
+    basis: str | float
+    min_mass: float
+    seed: int
+    n_jobs: int
+    verbose: bool
+    n_states: int
+    max_iter: int
+    n_epochs: int
+    n_models: int
+
+
+def settings_of(parser: DependencyParser) -> Settings:
+    """Check the parameters of a parser; None takes the preset's value."""
+    parser._choose("learner", parser.learner, LEARNERS)
+    parser._choose("tag_column", parser.tag_column, ("auto", "xpos", "upos"))
+    for name, least in (("n_states", 1), ("max_iter", 0), ("n_epochs", 0), ("n_models", 1)):
+        parser._check_whole(name, least)
+    parser._check_whole("random_state", 0, or_else=())
+    parser._check_number("min_mass")
+    return Settings(
+        learner=parser.learner,
+        factors=parser.factors,
+        words=parser.words,
+        tag_column=parser.tag_column,
+        basis=_basis(parser.basis),
+        min_mass=parser.min_mass or 0.0,
+        seed=parser.random_state,
+        n_jobs=resolve_jobs(parser.n_jobs),
+        verbose=parser.verbose,
+        **parser._with_preset(PRESETS),
+    )
+
+
+def _basis(basis: object) -> str | float:
+    """Any number is a factor: heads have alphabets of very different sizes, one size for all would suit none."""
+    if basis == "sigma-lambda":
+        return "sigma-lambda"
+    try:
+        if not isinstance(basis, (str, bool)) and 0 < (factor := float(basis)) < math.inf:  # type: ignore[arg-type]
+            return factor
+    except (TypeError, ValueError):
+        pass
+    raise InputError(
+        f"basis={basis!r}", remedy='give "sigma-lambda", or how many substrings for each symbol, a number above 0'
+    )
