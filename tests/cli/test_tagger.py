@@ -11,6 +11,7 @@ import pytest
 
 from spectragram.cli import main
 from spectragram.synthetic import write_english
+from spectragram.tagging.settings import LEARNERS
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +91,8 @@ def test_two_columns_and_an_ensemble(tmp_path: Path, corpus: dict[str, Path]) ->
     options = ["--columns", "0,1", "--models", "2", "--fast", "--iterations", "1", "-q"]
     assert main(["train", "tagger", str(tmp_path / "three.gz"), "--out", str(tmp_path / "m"), *options]) == 0
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "three.gz")]) == 0
+    # --drop says which utterances count, not which columns are read.
+    assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "three.gz"), "--drop", "sa1"]) == 0
 
 
 def test_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,6 +112,8 @@ def test_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", str(tmp_path / "m"), source, "--json"]) == 0
     scores = json.loads(capsys.readouterr().out)
     assert scores["tokens"] == 160 and scores["accuracy"] > 80
+    assert main(["evaluate", str(tmp_path / "m"), source, "--drop", "s2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tokens"] == 180
     assert main(["predict", str(tmp_path / "m"), source]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 8
 
@@ -150,3 +155,20 @@ def test_words_without_tags_are_named(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "tagger"]) == 0
     assert "spectral+em" in capsys.readouterr().out
+
+
+def test_negative_marginals_are_noted(
+    corpus: dict[str, Path], model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, signed = str(corpus["chunks"]), str(tmp_path / "m")
+    assert main(["train", "tagger", source, "--out", signed, "--learner", "spectral", "--states", "6", "-q"]) == 0
+    assert main(["predict", signed, source]) == 0
+    assert "negative" in capsys.readouterr().err
+    assert main(["predict", str(model), source]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_help_lists_every_learner(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "tagger", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown

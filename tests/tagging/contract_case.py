@@ -25,6 +25,7 @@ CASE = ContractCase(
     bad_fits={
         "empty": lambda model: model.fit([], []),
         "empty sequences": lambda model: model.fit([[], []], [[], []]),
+        "no frames": lambda model: model.fit([np.zeros((0, 3))], [[]]),
         "fewer labels": lambda model: model.fit([["a", "b"]], [["X"]]),
         "fewer sequences": lambda model: model.fit([["a"], ["b"]], [["X"]]),
         "strings for sequences": lambda model: model.fit(["ab"], [["X", "Y"]]),

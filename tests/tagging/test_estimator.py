@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 from spectragram.errors import InputError
+from spectragram.progress import Report
 from spectragram.synthetic import english_chunks, english_tagged
 from spectragram.tagging import Tagger
+from spectragram.tagging.settings import LEARNERS
 
 WORDS, TAGS = (list(part) for part in zip(*english_tagged(400, seed=1), strict=True))
 CHUNKS = [labels for _, labels in english_chunks(400, seed=1)]
@@ -21,7 +27,7 @@ def chunker() -> Tagger:
     return Tagger(4, max_iter=3).fit(WORDS[TRAIN], CHUNKS[TRAIN])
 
 
-@pytest.mark.parametrize("learner", ["unigram", "hmm", "em", "spectral", "spectral+em", "pivot", "pivot+em"])
+@pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_labels_and_gives_distributions(learner: str) -> None:
     tagger = Tagger(3, learner, max_iter=2, n_starts=2).fit(WORDS[TRAIN], TAGS[TRAIN])
     assert tagger.score(WORDS[TEST], TAGS[TEST]) > (0.85 if learner == "unigram" else 0.93)
@@ -104,17 +110,88 @@ def test_columns_must_be_those_of_training() -> None:
 def test_unknown_words_are_scored_apart(chunker: Tagger) -> None:
     X = [["the", "xyzzy"]]
     scores = chunker.evaluate(X, [["B-NP", "I-NP"]])
-    assert scores["unknown_tokens"] == 1
+    assert scores["unknown"] == 1
     assert {"accuracy", "unknown_accuracy", "span_f1", "tokens", "tokens_per_second"} <= set(scores)
 
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"n_states": 0}, {"n_models": 0}, {"backoff": 0}, {"ridge": -1}, {"preset": "slow"}, {"decoding": "beam"}],
+    [
+        {"n_states": 0},
+        {"n_states": "4"},
+        {"n_states": 2.5},
+        {"n_models": 0},
+        {"max_iter": -1},
+        {"n_starts": None},
+        {"n_codes": 1.5},
+        {"random_state": "1"},
+        {"n_jobs": 0},
+        {"backoff": 0},
+        {"backoff": "3"},
+        {"ridge": -1},
+        {"ridge": None},
+        {"smoothing": float("nan")},
+        {"emission_weight": 0},
+        {"views": ["word[0]"]},
+        {"preset": "slow"},
+        {"decoding": "beam"},
+        {"emissions": "neural"},
+    ],
 )
-def test_bad_parameters_are_refused(parameters: dict) -> None:
-    with pytest.raises(InputError):
-        Tagger(**parameters).fit(WORDS[TRAIN], TAGS[TRAIN])
+def test_bad_parameters_are_named(parameters: dict) -> None:
+    (name,) = parameters
+    with pytest.raises(InputError, match=name):
+        Tagger(**parameters).fit(WORDS[:20], TAGS[:20])
+
+
+def test_a_decoding_that_does_not_exist_is_refused_when_predicting(chunker: Tagger) -> None:
+    other = Tagger(1).fit(WORDS[TRAIN], CHUNKS[TRAIN]).set_params(decoding="beam")
+    with pytest.raises(InputError, match="choose one of auto, marginal, legal"):
+        other.predict(WORDS[TEST])
+
+
+def test_evaluate_reads_iterators(chunker: Tagger) -> None:
+    scores = chunker.evaluate(iter(WORDS[TEST]), iter(CHUNKS[TEST]))
+    assert scores["tokens"] == sum(map(len, CHUNKS[TEST]))
+    assert scores["accuracy"] / 100 == pytest.approx(chunker.score(WORDS[TEST], CHUNKS[TEST]))
+
+
+def test_negative_marginals_are_counted(chunker: Tagger, tmp_path: Path) -> None:
+    signed = Tagger(6, "spectral").fit(WORDS[TRAIN], CHUNKS[TRAIN])
+    signed.save(tmp_path / "m")
+    loaded = Tagger.load(tmp_path / "m")
+    assert signed.n_negative_ == loaded.n_negative_ == 0
+    assert signed.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == signed.n_negative_ > 0
+    loaded.predict_marginals(WORDS[TEST])
+    assert loaded.n_negative_ == signed.n_negative_
+    assert chunker.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == 0
+
+
+def test_summary_has_the_names_of_all_kinds(chunker: Tagger) -> None:
+    assert list(chunker.summary_)[:6] == ["learner", "states", "models", "sentences", "tokens", "types"]
+    assert list(chunker.summary_)[-1] == "seconds"
+    assert chunker.summary_["states"] == len(chunker.members_[0].operators.initial)
+    assert chunker.summary_["types"] == len({word for words in WORDS[TRAIN] for word in words})
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("held_out", [False, True])
+def test_the_bar_moves_to_its_end_for_every_learner(
+    learner: str, held_out: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps, totals = [], []
+
+    @contextlib.contextmanager
+    def bar(what: str, total: int, *, enabled: bool) -> Iterator[Report]:
+        totals.append(total)
+        yield lambda n=1, **facts: steps.append(facts)
+
+    monkeypatch.setattr("spectragram.tagging.estimator.progress", bar)
+    dev = (WORDS[:5], TAGS[:5]) if held_out else None
+    Tagger(2, learner, max_iter=2, n_starts=2, n_models=2).fit(WORDS[:40], TAGS[:40], dev=dev)
+    assert len(steps) == sum(totals) > 0
+    fact = "dev" if held_out else "log_likelihood"
+    assert {name for facts in steps for name in facts} == ({fact} if learner.endswith("em") else set())
 
 
 def test_grid_search_works() -> None:
@@ -128,7 +205,7 @@ def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
     # The second column decides the label; what words look like is chance.
     X = [[(f"w{rng.integers(500)}x{rng.integers(9)}", f"c{c}") for c in rng.integers(0, 3, 6)] for _ in range(60)]
     by_column = [[column for _, column in sequence] for sequence in X]
-    assert not Tagger(1).fit(X, by_column)._lexicon.by_looks
+    assert not Tagger(1).fit(X, by_column)._trained.lexicon.by_looks
     by_ending = [[word[-1] for word, _ in sequence] for sequence in X]
-    assert Tagger(1).fit(X, by_ending)._lexicon.by_looks
-    assert Tagger(1).fit(WORDS, CHUNKS)._lexicon.by_looks
+    assert Tagger(1).fit(X, by_ending)._trained.lexicon.by_looks
+    assert Tagger(1).fit(WORDS, CHUNKS)._trained.lexicon.by_looks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,13 +16,17 @@ from spectragram.cli.options import (
     Gold,
     Html,
     Input,
+    Iterations,
     Jobs,
     Json,
     Model,
+    Models,
     Out,
     OutText,
     Quiet,
     Seed,
+    States,
+    chosen_preset,
 )
 
 if TYPE_CHECKING:
@@ -42,12 +47,12 @@ def train(
     label: Label = "",
     format: FileFormat = "auto",
     drop: Drop = "",
-    states: Annotated[int | None, typer.Option("--states", min=1, help="Hidden states of a frequent label.")] = None,
+    states: States = None,
     learner: Annotated[
         str, typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, hmm or unigram.")
     ] = "spectral+em",
-    models: Annotated[int | None, typer.Option("--models", min=1, help="Members of an ensemble.")] = None,
-    iterations: Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations.")] = None,
+    models: Models = None,
+    iterations: Iterations = None,
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
@@ -59,16 +64,13 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
-    from spectragram.errors import InputError
     from spectragram.tagging import Tagger
     from spectragram.tagging.files import read_labelled
 
-    if fast and best:
-        raise InputError("--fast and --best exclude each other", remedy="give one of them")
     tagger = Tagger(
         states,
         learner,
-        preset="fast" if fast else "best" if best else "default",
+        preset=chosen_preset(fast, best),
         n_models=models,
         max_iter=iterations,
         decoding=decoding,
@@ -100,10 +102,12 @@ def predict(
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
     found = read_labelled(input, _stored_layout(tagger.summary_), labels=False)
-    if not marginals:
+    if marginals:
+        found.write([_probable(rows, tagger.classes_) for rows in tagger.predict_marginals(found.X)], out)
+    else:
         found.write(tagger.predict(found.X), out)
-        return
-    found.write([_probable(rows, tagger.classes_) for rows in tagger.predict_marginals(found.X)], out)
+    if tagger.n_negative_:
+        note(f"{tagger.n_negative_} marginals were negative; they were taken for zero")
 
 
 def evaluate(
@@ -119,7 +123,7 @@ def evaluate(
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
     layout = _stored_layout(tagger.summary_)
-    found = read_labelled(gold, layout if not drop else _layout(layout.format, "0", layout.label, drop))
+    found = read_labelled(gold, replace(layout, drop=_parts(drop)) if drop else layout)
     scores = tagger.evaluate(found.X, found.y)
     print_scores(scores, as_json=json)
     if not json:
@@ -175,7 +179,11 @@ def _layout(format: str, columns: str, label: str, drop: str) -> Layout:
         numbers = tuple(int(number) for number in columns.split(","))
     except ValueError:
         raise InputError(f"--columns {columns}", remedy="give numbers counted from 0, e.g. 0 or 0,1") from None
-    return Layout(format, numbers, label, tuple(part for part in drop.split(",") if part))
+    return Layout(format, numbers, label, _parts(drop))
+
+
+def _parts(drop: str) -> tuple[str, ...]:
+    return tuple(part for part in drop.split(",") if part)
 
 
 def _stored_layout(summary: dict) -> Layout:

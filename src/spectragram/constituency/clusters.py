@@ -6,12 +6,11 @@ that random ones do not reach.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from spectragram.constituency.projection import Projection
 from spectragram.engine import map_threads
+from spectragram.spectral.kmeans import k_means
 
 __all__ = ["cluster_shares", "random_shares", "states_by_count"]
 
@@ -35,7 +34,7 @@ def cluster_shares(
     shares = np.zeros((n_nodes, int(n_states.max())))
 
     def cluster(a: int) -> np.ndarray:
-        return _k_means(_coordinates(projections[a]), int(n_states[a]), random_state)
+        return k_means(_coordinates(projections[a]), int(n_states[a]), seed=random_state)[0]
 
     several = [int(a) for a in np.flatnonzero(n_states > 1)]
     labels = dict(zip(several, map_threads(cluster, several, n_jobs), strict=True))
@@ -58,13 +57,3 @@ def _coordinates(projection: Projection) -> np.ndarray:
     both = np.hstack([projection.inside, projection.outside])
     spread = np.maximum(both.std(axis=0), 1e-9)
     return (both - both.mean(axis=0)) / spread * np.sqrt(np.tile(projection.sigma, 2))
-
-
-def _k_means(vectors: np.ndarray, k: int, random_state: int) -> np.ndarray:
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters is fine
-        return KMeans(k, n_init=1, random_state=random_state, max_iter=30).fit_predict(vectors)

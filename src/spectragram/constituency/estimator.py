@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
@@ -125,7 +126,8 @@ class ConstituencyParser(Estimator):
         recipe = self._recipe()
         trees = as_trees(X)
         judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
-        with progress("training", recipe.n_models, enabled=self.verbose) as report:
+        # n_jobs threads of ours, not as many again for each of them
+        with threadpool_limits(1), progress("training", recipe.n_models, enabled=self.verbose) as report:
             grammars, facts = train_grammars(trees, recipe, judge=judge, n_jobs=self.n_jobs, report=report)
         self._keep([_rounded(grammar) for grammar in grammars])
         self.summary_ = self._summary(recipe, len(trees), facts)
@@ -171,7 +173,7 @@ class ConstituencyParser(Estimator):
             # All models of a binarisation would be the same.
             chosen["n_models"] = min(chosen["n_models"], len(directions))
         # EM gains from a noised start even in a single model; moments that are used as they are do not.
-        noise = self.noise if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
+        noise = self.noise or 0.0 if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
         return Recipe(self.learner, noise=noise, random_state=self.random_state, **chosen)
 
     # -- parsing ---------------------------------------------------------------------------------------------------

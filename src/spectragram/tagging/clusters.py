@@ -6,12 +6,12 @@ clusters as states gives a proper probabilistic model at once, and EM a start th
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 
 from spectragram.engine import map_threads
+from spectragram.spectral.kmeans import k_means
 
 __all__ = ["cluster_states", "states_per_label"]
 
@@ -42,7 +42,7 @@ def cluster_states(
     def cluster(a: int) -> np.ndarray:
         rows = rows_of[a]
         vectors = np.concatenate([_weighed(view[rows], sigma[a]) for view, sigma in views], axis=1)
-        return _k_means(vectors, int(sizes[a]), seed)
+        return k_means(vectors.astype(np.float32), int(sizes[a]), seed=seed)[0]
 
     for a, found in zip(refined, map_threads(cluster, refined, n_jobs), strict=True):
         states[rows_of[a]] = found
@@ -54,12 +54,3 @@ def _weighed(view: np.ndarray, singular_values: np.ndarray) -> np.ndarray:
     kept = singular_values > 0
     scaled = view[:, kept] / np.maximum(view[:, kept].std(axis=0), 1e-9) * singular_values[kept]
     return scaled / max(1e-9, float(np.sqrt((scaled**2).sum(axis=1).mean())))
-
-
-def _k_means(vectors: np.ndarray, k: int, seed: int) -> np.ndarray:
-    from sklearn.cluster import KMeans
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points than clusters is fine
-        return KMeans(k, n_init=1, random_state=seed, max_iter=30).fit_predict(vectors.astype(np.float32))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
@@ -10,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 
 from spectragram.errors import InputError
+from spectragram.spectral.kmeans import k_means
 from spectragram.tagging.sequences import Observation, Observations
 
-__all__ = ["Codebook", "are_frames"]
+__all__ = ["Codebook", "are_frames", "stacked_frames"]
 
 FRAMES_A_BLOCK = 4096
 MAX_ITERATIONS = 20
@@ -58,14 +58,9 @@ class Codebook:
     @classmethod
     def fit(cls, frames: np.ndarray, n_codes: int, *, seed: int) -> Self:
         """Prototypes by Euclidean k-means, started from random frames."""
-        from sklearn.cluster import KMeans
-        from sklearn.exceptions import ConvergenceWarning
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct frames than prototypes is fine
-            k = min(n_codes, len(frames))
-            found = KMeans(k, init="random", n_init=1, max_iter=MAX_ITERATIONS, random_state=seed).fit(frames)
-        return cls(np.asarray(found.cluster_centers_, np.float64))
+        k = min(n_codes, len(frames))
+        _, centres = k_means(frames, k, seed=seed, max_iter=MAX_ITERATIONS, init="random")
+        return cls(np.asarray(centres, np.float64))
 
     def codes(self, frames: np.ndarray) -> np.ndarray:
         """Number of the nearest prototype: (n, d) -> (n,) int32."""

@@ -27,7 +27,7 @@ def typical_observations(tagger: Tagger, n: int = 8) -> list[tuple[str, int, lis
         or len(member.operators.pair_state) != len(emissions.root)
     ):
         return []
-    lexicon = tagger._lexicon
+    lexicon = tagger._trained.lexicon
     node = np.repeat(np.arange(len(lexicon.keys)), np.diff(lexicon.cell_starts))
     exact = (EXACT + SEPARATOR, INITIAL + SEPARATOR)
     is_exact = np.array([key.startswith(exact) for key in lexicon.keys])[node]

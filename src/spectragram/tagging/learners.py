@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spectragram.progress import progress
+from spectragram.progress import Report, silent
 from spectragram.tagging.cells import Cells, learn_lexicon
 from spectragram.tagging.clusters import cluster_states, states_per_label
 from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
@@ -53,6 +53,7 @@ class Training:
     views: Views
     settings: Settings
     judge: Judge | None = None
+    report: Report = silent
 
     @cached_property
     def features(self) -> dict[str, np.ndarray]:
@@ -92,6 +93,12 @@ class Training:
 
 def learn(training: Training, seed: int, noise: float = 0.0) -> Member:
     """Train one member; ``noise`` perturbs the features, so that members of an ensemble differ."""
+    member = _learn(training, seed, noise)
+    training.report()
+    return member
+
+
+def _learn(training: Training, seed: int, noise: float) -> Member:
     learner = training.settings.learner
     if learner == "hmm":
         return learn_hmm(training)
@@ -204,14 +211,13 @@ def _refine(
     settings, judge = training.settings, training.judge
     best = Member(start.operators(), emissions.model)
     merit = judge(best) if judge else -np.inf
-    with progress("EM", settings.max_iter, enabled=settings.verbose) as advance:
-        iterations = run_em(chain, start, emissions, n_jobs=settings.n_jobs)
-        for _, (model, log_likelihood) in zip(range(settings.max_iter), iterations, strict=False):
-            member = Member(model.operators(), emissions.model)
-            value = judge(member) if judge else log_likelihood
-            if judge is None or value > merit:
-                best, merit = member, value
-            advance(score=f"{value:.5g}")
+    iterations = run_em(chain, start, emissions, n_jobs=settings.n_jobs)
+    for _, (model, log_likelihood) in zip(range(settings.max_iter), iterations, strict=False):
+        member = Member(model.operators(), emissions.model)
+        value = judge(member) if judge else log_likelihood
+        if judge is None or value > merit:
+            best, merit = member, value
+        training.report(**{"dev" if judge else "log_likelihood": f"{value:.5g}"})
     return best, float(merit)
 
 

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 
 from spectragram.engine import map_threads
+from spectragram.estimator import prefixed, without_prefix
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
 from spectragram.tagging.gaussians import GaussianStates
 from spectragram.tagging.lexicon import CellVectors, Lexicon
 from spectragram.tagging.sequences import Observations
 
-__all__ = ["EmissionModel", "Member", "as_probabilities", "combine", "prefixed", "without_prefix"]
+__all__ = ["EmissionModel", "Member", "as_probabilities", "combine"]
 
 VectorsOf = Callable[[np.ndarray], np.ndarray]
 
@@ -126,13 +127,3 @@ def combine(members: list[np.ndarray]) -> np.ndarray:
     logs = sum(np.log(member + FLOOR_OF_MEMBERS) for member in members) / len(members)
     weights = np.exp(logs - np.max(logs, axis=1, keepdims=True))
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-def prefixed(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """The same arrays under names that begin with ``prefix.``"""
-    return {f"{prefix}.{name}": array for name, array in arrays.items()}
-
-
-def without_prefix(prefix: str, arrays: dict[str, Any]) -> dict[str, Any]:
-    """The arrays whose names begin with ``prefix.``, without it."""
-    return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(prefix + ".")}

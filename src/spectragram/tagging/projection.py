@@ -25,7 +25,6 @@ from spectragram.spectral.subspace import find_subspace
 
 __all__ = ["Projection", "project_views"]
 
-SCALING = 5.0
 MIN_FEATURE_COUNT = 2
 TOKENS_A_DIMENSION = 50
 """A label gets one dimension for every so many tokens."""
@@ -125,7 +124,7 @@ def _view(features: np.ndarray, noise: float, rng: np.random.Generator) -> _View
     columns = column[features]
     present = columns >= 0
     indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
-    values = cca_weights(counts[kept], kappa=SCALING, n=n)[columns[present]]
+    values = cca_weights(counts[kept], n=n)[columns[present]]
     if noise:
         values *= 1 + noise * rng.standard_normal(len(values))
     matrix = sp.csr_matrix((values, columns[present], indptr), (n, len(kept)))

@@ -8,7 +8,17 @@ from typing import Any
 from spectragram.errors import InputError
 from spectragram.tagging.features import SPEECH_VIEWS, Views, text_views
 
-__all__ = ["DECODINGS", "EMISSIONS", "LEARNERS", "PRESETS", "Settings", "check_parameters", "settle", "usual_views"]
+__all__ = [
+    "DECODINGS",
+    "EMISSIONS",
+    "FRAMES_A_STATE",
+    "LEARNERS",
+    "TOKENS_A_STATE",
+    "Settings",
+    "emits_gaussians",
+    "presets",
+    "usual_views",
+]
 
 LEARNERS = ("spectral+em", "spectral", "pivot", "pivot+em", "em", "hmm", "unigram")
 DECODINGS = ("auto", "marginal", "legal")
@@ -41,65 +51,52 @@ class Settings:
     n_models: int
     max_iter: int
     n_starts: int
+    backoff: float
     smoothing: float
     ridge: float
     emission_weight: float
     gaussian: bool
     tokens_a_state: int
+    n_codes: int
+    random_state: int
     n_jobs: int
-    verbose: bool
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of training that are reported: each member's end, and every EM iteration before it."""
+        if self.learner == "unigram":
+            return 1
+        starts = self.n_starts if self.learner == "em" else int(self.learner.endswith("+em"))
+        return self.n_models * (1 + starts * self.max_iter)
 
 
-def check_parameters(given: dict[str, Any]) -> None:
-    """Refuse parameters of a tagger that make no sense."""
-    for name, choices in (
-        ("learner", LEARNERS),
-        ("preset", tuple(PRESETS)),
-        ("decoding", DECODINGS),
-        ("emissions", EMISSIONS),
-    ):
-        if given[name] not in choices:
-            raise InputError(f"{name}={given[name]!r} is unknown", remedy=f"choose one of {', '.join(choices)}")
-    least = {"n_states": 1, "n_models": 1, "n_starts": 1, "n_codes": 1, "max_iter": 0, "smoothing": 0, "ridge": 0}
-    for name, bound in least.items():
-        if given[name] is not None and given[name] < bound:
-            raise InputError(f"{name}={given[name]!r}", remedy=f"give at least {bound}")
-    for name in ("backoff", "emission_weight"):
-        if given[name] is not None and not given[name] > 0:
-            raise InputError(f"{name}={given[name]!r}", remedy="give a number above 0")
-
-
-def settle(given: dict[str, Any], *, frames: bool) -> Settings:
-    """Complete the parameters of a tagger for text or for frames of speech."""
-    learner, emissions = given["learner"], given["emissions"]
+def emits_gaussians(learner: str, emissions: str, *, frames: bool) -> bool:
+    """Whether states emit vectors; refuses a learner whose states cannot."""
     gaussian = frames and emissions != "classes" and learner in WITH_GAUSSIANS
     if frames and emissions == "gaussian" and not gaussian:
         raise InputError(
             f"learner={learner!r} knows no Gaussians",
             remedy=f"use one of {', '.join(WITH_GAUSSIANS)}, or emissions='classes'",
         )
-    usual: dict[str, Any] = dict(PRESETS[given["preset"]])
-    usual |= {"smoothing": SMOOTHING_OF_TEXT, "emission_weight": 1.0}
+    return gaussian
+
+
+def presets(learner: str, *, frames: bool, gaussian: bool) -> dict[str, dict[str, Any]]:
+    """What each preset gives to the parameters that are None, for text or for frames of speech."""
+    return {name: _usual(name, learner, frames, gaussian) for name in PRESETS}
+
+
+def _usual(preset: str, learner: str, frames: bool, gaussian: bool) -> dict[str, Any]:
+    usual = {**PRESETS[preset], "smoothing": SMOOTHING_OF_TEXT, "emission_weight": 1.0}
     if frames:
         usual |= {"n_states": STATES_OF_CLASSES, "smoothing": SMOOTHING_OF_FRAMES, "emission_weight": WEIGHT_OF_FRAMES}
     if gaussian:
-        usual["n_states"] = STATES_OF_GAUSSIANS
-        usual["n_models"] = MODELS_OF_GAUSSIANS[given["preset"]]
+        usual |= {"n_states": STATES_OF_GAUSSIANS, "n_models": MODELS_OF_GAUSSIANS[preset]}
         # The clusters are the optimum already: iterations of EM only over-fit the few frames of a state.
         usual["max_iter"] = 0 if learner == "spectral+em" else usual["max_iter"]
     if learner == "hmm":
         usual["n_models"] = 1  # nothing about it is random
-    chosen = {name: value if given[name] is None else given[name] for name, value in usual.items()}
-    return Settings(
-        learner=learner,
-        n_starts=given["n_starts"],
-        ridge=given["ridge"],
-        gaussian=gaussian,
-        tokens_a_state=FRAMES_A_STATE if gaussian else TOKENS_A_STATE,
-        n_jobs=given["n_jobs"],
-        verbose=given["verbose"],
-        **chosen,
-    )
+    return usual
 
 
 def usual_views(settings: Settings, n_columns: int, *, frames: bool) -> Views:
