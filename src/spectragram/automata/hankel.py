@@ -9,8 +9,8 @@
     marked        every occurrence in begin w end   both kinds          both kinds
 
 ``marked`` is the default: it uses every occurrence, as ``substring`` does, and also knows where strings begin and end,
-so that initial and final weights need no Lemma 3.1 and its inverse. Counts are sums over strings: blocks counted on
-parts of a corpus add up.
+so that initial and final weights need no Lemma 3.1. Counts are sums over strings: blocks counted on parts of a corpus
+add up. The paper's p-closure, rows of all H_sigma below those of H, is never formed: :meth:`CountedBlock.shifted`.
 """
 
 from __future__ import annotations

@@ -5,6 +5,9 @@ each part has predicted so far. That is how a mixture predicts here: by Bayes' r
 
 Estimated automata may score symbols negatively. The one rule: a negative score counts as zero and is reported, the rest
 is normalised, and a small share of a k-gram model (``backoff``), chosen on held-out strings, is mixed in.
+
+    alpha^{i+1} = alpha^i' A_w / (alpha^i' A_w alpha~_inf)                    Weighted.states              (section 5.1)
+    scores  alpha^i' A_sigma alpha~_inf  and, of the end,  alpha^i' alpha_inf     Weighted.next_distributions
 """
 
 from __future__ import annotations

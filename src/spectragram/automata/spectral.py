@@ -5,10 +5,13 @@
 (Balle et al. 2014, section 4.2.) Before the decomposition rows and columns are scaled by the inverse roots of their
 counts; as P = D_u^-1 U Sigma and S = V' D_v^-1 are then the rank factorisation of H, lemma 4.1 holds unchanged.
 
-    paper           here                 shape
-    P, S            elements of a basis  p prefixes, s suffixes
-    U, Sigma, V     Subspace             (p, m), (m,), (s, m)
-    alpha~_inf      SpectralModel.total  (m,)     weight of "anything may follow"
+    paper                here                              shape
+    P, S                 elements of a basis               p prefixes, s suffixes
+    U, Sigma, V          Subspace                          (p, m), (m,), (s, m)
+    alpha~_inf           SpectralModel.total               (m,)     weight of "anything may follow"
+    H = P S              WFA.forward, WFA.backward         rows of P, columns of S (section 4.1)
+    lemma 4.1            automaton_from_block
+    lemma 3.1            WFA.change_statistic
 """
 
 from __future__ import annotations

@@ -8,6 +8,9 @@
     alpha_inf                    final                (m,)
     A = sum_sigma A_sigma        WFA.total_operator   (m, m)
     f, f_p, f_s                  statistic            "string", "prefix", "substring"
+    H_f = P S                    forward, backward    rows of P and columns of S, both (m,)
+    M^-1 A M                     change_of_basis
+    Lemma 3.1                    change_statistic
 
 Every learner returns these arrays. A probabilistic automaton (PNFA) is the case of non-negative weights in which the
 initial ones sum to 1 and so do, in each state, all ways to leave it.
@@ -79,14 +82,14 @@ class WFA:
         return np.array([self.value(string) for string in strings])
 
     def forward(self, string: String) -> np.ndarray:
-        """alpha_1' A_x, shape (m,)."""
+        """alpha_1' A_x, the row of P that belongs to x in H_f = P S, shape (m,)."""
         row = self.initial
         for symbol in string:
             row = row @ self.operators[symbol]
         return row
 
     def backward(self, string: String) -> np.ndarray:
-        """A_x alpha_inf, shape (m,)."""
+        """A_x alpha_inf, the column of S that belongs to x in H_f = P S, shape (m,)."""
         column = self.final
         for symbol in reversed(string):
             column = self.operators[symbol] @ column

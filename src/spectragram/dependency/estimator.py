@@ -129,7 +129,7 @@ class DependencyParser(Estimator):
             "models": len(self.model_.members),
             "sentences": len(sentences),
             "tokens": sum(map(len, sentences)),
-            "types": len({form.lower() for sentence in sentences for form in sentence.forms}),
+            "types": len({form for sentence in sentences for form in sentence.forms}),
             "tags": len(self.tags_) - 1,
             "tag_column": self.model_.alphabet.column,
             "states_per_automaton": self.grammar_.n_states,

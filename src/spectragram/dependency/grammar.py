@@ -1,5 +1,8 @@
 """A split head-automata grammar as arrays: what every learner returns and the chart consumes.
 
+    P(y) = prod_{<h, d, x_1 ... x_T> in y} P(x_1 ... x_T | h, d)                     (Balle et al. 2014, equation 1)
+    P(x_1 ... x_T | h, d) = alpha_1' A_{x_1} ... A_{x_T} alpha_inf
+
 paper                   here         shape
 P(x | *, RIGHT)         root         (k,)               the one word that heads a sentence
 alpha_1^{h,d}           initial      (2, k, m)          [direction, head, state]

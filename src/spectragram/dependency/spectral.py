@@ -6,6 +6,11 @@
 
 The alphabet of an automaton is what it was seen to generate, so the estimate is mixed with a little of the head's DET
 automaton: no modifier is impossible, and no sentence either.
+
+The paper counts substring expectations, decomposes that block as it is, and gets the automaton of whole sequences by
+Lemma 3.1. Here the statistic is ``marked`` (:mod:`spectragram.automata.hankel`), from which initial and final weights
+are read off, and the block is scaled as in canonical correlation analysis before Lemma 4.1 is applied. Singular values
+below a hundredth of the largest are dropped whatever ``min_mass`` is, and substrings have up to 8 symbols, not 4.
 """
 
 from __future__ import annotations
@@ -61,12 +66,15 @@ def learn_spectral(
 def head_automaton(
     tokens: np.ndarray, offsets: np.ndarray, n_states: int, *, basis: str | float, min_mass: float = 0.0
 ) -> tuple[WFA, np.ndarray]:
-    """The automaton of some modifier sequences, and the symbols it is over (their own numbers, sorted)."""
+    """The automaton of some modifier sequences, and the symbols it is over (their own numbers, sorted).
+
+    ``basis`` is "sigma-lambda" or a factor: so many substrings for each symbol.
+    """
     modifiers, local = np.unique(tokens, return_inverse=True)
     if not len(modifiers):
         return WFA(np.ones(1), np.zeros((0, 1, 1)), np.ones(1)), modifiers
     corpus = Corpus(local.astype(np.int32), offsets, Vocabulary([str(symbol) for symbol in modifiers]))
-    block = count_hankel(corpus, find_basis(corpus, basis))
+    block = count_hankel(corpus, find_basis(corpus, basis if isinstance(basis, str) else float(basis)))
     # min_mass is a share of the sum of all singular values, the learner's threshold one of the largest.
     smallest = SMALLEST
     if min_mass > 0.0:

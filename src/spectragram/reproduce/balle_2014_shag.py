@@ -37,7 +37,9 @@ def head_automata(report: Report, data: Path) -> None:
         "Unlabelled attachment from gold tags, minimum-risk decoding. The paper uses the whole Wall Street Journal, "
         "here it is the public sample, 2 936 sentences to train and 555 to score: compare the shape of curves and the "
         "order of methods, not the values. Estimates that sum to nothing positive are parsed by DET+F. Every head's "
-        "automaton is smoothed: EM and the baselines towards coarser heads, spectral ones by a little of DET.",
+        "automaton is smoothed: EM and the baselines towards coarser heads, spectral ones by a little of DET. "
+        "Spectral blocks count the begin and the end of sequences beside the substrings and are scaled by the inverse "
+        "roots of counts; the paper decomposes plain substring expectations and applies Lemma 3.1.",
     )
     uas = partial(_uas, report, data / "wsj-dependencies")
     curves = _curves(uas, report.quick)
