@@ -51,6 +51,8 @@ class Oracle:
 
 def oracle_of(function: Callable[[tuple[str, ...]], float], words: Sequence[str], max_calls: int) -> Oracle:
     """A function on strings of words as one on strings of their numbers."""
+    if not words:
+        raise InputError("an empty alphabet", remedy="give at least one symbol")
     return Oracle(
         lambda string: function(tuple(words[s] for s in string)),
         max_calls,

@@ -29,7 +29,6 @@ from spectragram.automata.strings import (
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import Vocabulary
-from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.progress import progress
@@ -182,8 +181,6 @@ class Automaton(Estimator):
         limit = settings_of(self).n_states
         self._choose("statistic", statistic, get_args(Statistic))
         self.vocabulary_ = Vocabulary(list(alphabet))
-        if not len(self.vocabulary_):
-            raise InputError("an empty alphabet", remedy="give at least one symbol")
         words = self.vocabulary_.words
         oracle = oracle_of(function, words, max_calls)
         learned = learn_function(oracle, len(words), n_states=limit, tolerance=tolerance, min_length=min_length)
@@ -255,10 +252,9 @@ class Automaton(Estimator):
     def wfa_(self) -> WFA:
         """The automata of all parts as one: their direct sum, each with its weight.
 
-        For probabilistic learners that is the model, and its values are those of :meth:`log_prob`. Of ``spectral``
-        it is the estimated automaton alone: predictions also set negative scores to zero, normalise, reset states and
-        mix in trigrams, which no automaton of this size does. There :meth:`value`, :meth:`change_statistic` and
-        exports differ from :meth:`log_prob`.
+        For probabilistic learners that is the whole model. Of ``spectral`` it is the estimated automaton alone, without
+        back-off and resets and with negative values: :meth:`value`, :meth:`change_statistic` and exports then differ
+        from :meth:`log_prob`.
         """
         self._require_fitted()
         return self.model_.to_wfa()
@@ -275,9 +271,8 @@ class Automaton(Estimator):
         corpus = known_only(self._encoded(X))
         require_strings(corpus)
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        states = self.model_.states(tree)
-        n_symbols = len(self.vocabulary_)
-        return approximate_dfa(tree, states, n_symbols, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
+        states, k = self.model_.states(tree), len(self.vocabulary_)
+        return approximate_dfa(tree, states, k, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
 
     def _encoded(self, X: Strings) -> Corpus:
         self._require_fitted()

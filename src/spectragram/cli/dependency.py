@@ -125,7 +125,7 @@ def evaluate(model: Model, gold: Gold, tagger: Taggers = None, json: Json = Fals
     parser = DependencyParser.load(model).set_params(n_jobs=jobs)
     sentences = list(read_conllu(gold, check_tree=True))
     if sentences:
-        parser.predict(_tagged(sentences[:1], tagger))  # so that speed does not include loading compiled code
+        parser.parse(_tagged(sentences[:1], tagger))  # so that speed does not include loading compiled code
     print_scores(parser.evaluate(sentences, _tagged(sentences, tagger)), as_json=json)
 
 
