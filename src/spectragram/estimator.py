@@ -40,11 +40,12 @@ def without_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def whole_or_nothing(method: Method) -> Method:
-    """For ``fit``: an estimator whose training fails or is interrupted stays what it was, trained or not."""
+    """For ``fit``: the seed is checked, and training that fails or is interrupted leaves the estimator as it was."""
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        self._check_whole("random_state", 0, or_else=())
         try:
             return method(self, *args, **kwargs)
         except BaseException:

@@ -138,6 +138,7 @@ def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as trouble:
+        _refuse_known(block, source)
         raise InputError(
             f"byte 0x{block[trouble.start]:02x} is not UTF-8",
             path=source,
@@ -146,6 +147,7 @@ def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
         ) from None
     nul = block.find(b"\0")
     if nul >= 0:
+        _refuse_known(block, source)
         raise InputError(
             "a NUL byte",
             path=source,
@@ -153,6 +155,16 @@ def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
             remedy="this looks like a binary or UTF-16 file; give UTF-8 text",
         )
     return text
+
+
+def _refuse_known(block: bytes, source: Source) -> None:
+    """Say what a file is that begins like no text, where that can be told."""
+    if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError("is UTF-16 text", path=source, remedy="convert the file: iconv -f utf-16 -t utf-8")
+    if block[:4] == b"PK\x03\x04":
+        raise InputError("is a zip archive (.npz?)", path=source, remedy="give text")
+    if block[8:9] == b"{" and b"__metadata__" in block[:64]:
+        raise InputError("is a model file", path=source, remedy="give text; the model comes first: predict MODEL INPUT")
 
 
 def read_lines(source: Source) -> Iterator[tuple[int, str]]:

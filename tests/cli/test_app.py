@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spectragram import storage
+from spectragram import Tagger, storage
 from spectragram._version import __version__
 from spectragram.cli import app, main
 from spectragram.errors import InputError
@@ -129,9 +130,9 @@ def test_help_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
 def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
     code = (
-        "import sys, time, spectragram.cli.app as app\n"
-        "def slow(*a, **k):\n    print('ready', flush=True); time.sleep(60)\n"
-        "app.app = slow\n"
+        "import sys, time, spectragram.cli.bigram as bigram\n"
+        "def slow():\n    print('ready', flush=True); time.sleep(60)\n"
+        "bigram.demo = slow; sys.argv = ['spectragram', 'demo', 'bigram']\n"
         "from spectragram.cli import run; run()"
     )
     process = subprocess.Popen(
@@ -144,3 +145,98 @@ def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
     _, error = process.communicate(timeout=30)
     assert process.returncode == 130
     assert error.strip() == "interrupted"
+
+
+def test_the_papers_of_the_help_are_those_there_are() -> None:
+    from spectragram.cli.app import PAPERS as named
+    from spectragram.reproduce import PAPERS
+
+    assert list(named) == list(PAPERS)
+
+
+@pytest.fixture(scope="module")
+def bigram(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bigram")
+    (folder / "text").write_text("the dog barks\na cat sleeps\nthe cat barks\n" * 40)
+    assert main(["train", "bigram", str(folder / "text"), "-o", str(folder / "m"), "--learner", "kn", "-q"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "bigram", "{text}", "-o", "{text}"], "is read by this very command"),
+        (["train", "bigram", "{text}", "-o", "-"], "cannot go to standard output"),
+        (["train", "bigram", "{text}", "-o", "{new}", "--dev", "{empty}"], "is empty; give held-out data"),
+        (["train", "bigram", "{text}", "-o", "{new}", "--seed", "-1"], "--seed"),
+        (["train", "bigram", "{text}", "-o", "{new}", "--states", "9999"], "--states"),
+        (["predict", "{m}", "{text}", "-o", "{m}"], "is read by this very command"),
+        (["inspect", "{m}", "--html", "{nowhere}/x.html"], "there is no such folder"),
+        (["evaluate", "{m}", "{m}"], "is a model file"),
+        (["demo", "--write", "{text}"], "is no folder"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_done(
+    arguments: list[str], said: str, bigram: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bigram / "empty").touch()
+    names = {name: str(bigram / name) for name in ("text", "m", "new", "empty", "nowhere")}
+    before = {path.name: path.read_bytes() for path in bigram.iterdir()}
+    assert main([argument.format(**names) for argument in arguments]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+    assert {path.name: path.read_bytes() for path in bigram.iterdir()} == before
+
+
+def test_errors_name_options_and_not_parameters(bigram: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ["train", "bigram", str(bigram / "text"), "-o", str(bigram / "new"), "--learner", "em"]
+    assert main([*train, "--states", "9999"]) == 2
+    assert "n_states" not in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_is_no_error(bigram: Path) -> None:
+    long = bigram / "long"
+    long.write_text("the dog barks\n" * 50_000)
+    command = f"{sys.executable} -m spectragram predict {bigram / 'm'} {long} | head -2"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 2
+
+
+@pytest.mark.parametrize("trouble", [KeyboardInterrupt(), SystemError("returned a result with an exception set")])
+def test_interrupts_end_quietly(
+    trouble: BaseException, bigram: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if isinstance(trouble, SystemError):
+        trouble.__cause__ = KeyboardInterrupt()
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise trouble
+
+    monkeypatch.setattr("spectragram.lm.ClassBigram.evaluate", interrupted)
+    assert main(["evaluate", str(bigram / "m"), str(bigram / "text")]) == 130
+    assert capsys.readouterr().err.endswith("interrupted\n")
+
+
+def test_other_system_errors_are_shown(bigram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise SystemError("a defect")
+
+    monkeypatch.setattr("spectragram.lm.ClassBigram.evaluate", broken)
+    with pytest.raises(SystemError, match="a defect"):
+        main(["evaluate", str(bigram / "m"), str(bigram / "text")])
+
+
+def test_every_kind_exports_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = Tagger(2).fit([["the", "dog"], ["a", "cat"]] * 20, [["D", "N"]] * 40)
+    model.save(tmp_path / "m")
+    assert main(["export", str(tmp_path / "m")]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["kind"] == "tagger"
+    assert content["params"]["n_states"] == 2
+    stored = storage.read(tmp_path / "m")
+    assert content["arrays"].keys() == stored.arrays.keys()
+    for name, array in stored.arrays.items():
+        assert np.array_equal(np.array(content["arrays"][name]["values"], array.dtype).reshape(array.shape), array)
+    assert main(["export", str(tmp_path / "m"), "--format", "yaml"]) == 2

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 
 from spectragram.errors import SpectragramError
 
 __all__ = ["main"]
+
+INTERRUPTED = 130
+OPTIONS = {
+    "max_iter": "--iterations",
+    "max_vocabulary": "--vocab",
+    "min_count": "--min-count",
+    "min_mass": "--min-mass",
+    "n_clusters": "--clusters",
+    "n_dimensions": "--dimensions",
+    "n_jobs": "--jobs",
+    "n_models": "--models",
+    "n_states": "--states",
+    "random_state": "--seed",
+    "tag_column": "--tags",
+}
+"""What errors call a parameter, and its option."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -21,11 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         return _complain(str(trouble))
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader (head, less) went away: that is its right. Keep the interpreter from complaining at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return INTERRUPTED
     except OSError as trouble:
         if trouble.errno != errno.ENOSPC:
             raise
@@ -38,10 +51,21 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _complain(message: str) -> int:
-    print("error: " + " ".join(message.split("\n")), file=sys.stderr)
+    told = re.sub(r"\b(" + "|".join(OPTIONS) + r")(=|\b)", _as_option, " ".join(message.split("\n")))
+    print("error: " + told, file=sys.stderr)
     return 2
+
+
+def _as_option(found: re.Match[str]) -> str:
+    """A parameter of an estimator under the name that it has here."""
+    return OPTIONS[found[1]] + (" " if found[2] == "=" else "")
 
 
 def run() -> None:
     """Entry point of the console script."""
-    sys.exit(main())
+    status = main()
+    if status == INTERRUPTED:
+        # Threads may still be in compiled code that works on memory which an orderly end would free.
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)

@@ -7,7 +7,6 @@ Those modules import the estimators inside the functions, so that help and error
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,14 +16,18 @@ import typer
 from typer.core import TyperGroup
 
 from spectragram._version import __version__
+from spectragram.cli.careful import careful, ends_quietly
 from spectragram.cli.console import note
+from spectragram.cli.export_json import export_json
 from spectragram.errors import InputError, ModelFileError
-from spectragram.files import is_blank
 from spectragram.kinds import KINDS, kind_named
+
+PAPERS = ("balle-2014", "cohen-2012", "cohen-collins-2014", "stratos-2013", "stratos-2014")
+HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
+    context_settings=HELP,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Latent-variable models of language, learned from moments: one pass of counting, one decomposition.",
@@ -40,7 +43,7 @@ class _Kinds(TyperGroup):
         return super().resolve_command(context, args)
 
 
-train_app = typer.Typer(cls=_Kinds, no_args_is_help=True, rich_markup_mode=None)
+train_app = typer.Typer(cls=_Kinds, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
 app.add_typer(train_app, name="train", help="Train a model: spectragram train KIND DATA --out MODEL")
 
 
@@ -67,23 +70,7 @@ def commands(kind: str) -> ModuleType:
 
 def _register_train() -> None:
     for kind in KINDS.values():
-        train_app.command(kind.name, help=f"Learn {kind.task}.")(_checked_first(commands(kind.name).train))
-
-
-def _checked_first(train: Callable[..., None]) -> Callable[..., None]:
-    """``train``, with what would waste a long training or end in an obscure complaint refused before it begins."""
-
-    @wraps(train)
-    def run(**options: Any) -> None:
-        data, out = options["data"], options["out"]
-        sources = [data] if isinstance(data, str) else data
-        if not out.absolute().parent.is_dir():
-            raise InputError("cannot be written: there is no such folder", path=out, remedy="make the folder first")
-        if "-" not in sources and all(map(is_blank, sources)):
-            raise InputError("is empty", path=sources[0], remedy="give training data")
-        train(**options)
-
-    return run
+        train_app.command(kind.name, help=f"Learn {kind.task}.")(careful(commands(kind.name).train))
 
 
 def _verb_of_model(verb: str, summary: str) -> None:
@@ -91,13 +78,15 @@ def _verb_of_model(verb: str, summary: str) -> None:
 
     def run(context: typer.Context) -> None:
         args = list(context.args)
-        if not args or args == ["--help"]:
+        if not args or args in (["--help"], ["-h"]):
             print(f"Usage: spectragram {verb} MODEL ...\n\n  {summary}\n")
             print(f"  The options depend on the kind of MODEL: spectragram {verb} MODEL --help")
             raise typer.Exit(0 if args else 2)
         function = _function_for(verb, args)
-        alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-        alone.command()(function)
+        alone = typer.Typer(
+            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
+        )
+        alone.command()(careful(function))
         alone(args=args, prog_name=f"spectragram {verb}")
 
     settings = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
@@ -117,13 +106,12 @@ def _function_for(verb: str, args: list[str]) -> Callable[..., None]:
         except ModelFileError as error:
             trouble = trouble or error
             continue
-        if not hasattr(module, verb):
-            raise InputError(f"models of this kind have no '{verb}'", path=arg)
-        return getattr(module, verb)
+        return getattr(module, verb, export_json)
     raise trouble or InputError(f"no MODEL given to '{verb}'", remedy=f"see: spectragram {verb} --help")
 
 
 @app.command()
+@ends_quietly
 def demo(
     kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help=f"One of {', '.join(KINDS)}.")] = None,
     write: Annotated[
@@ -146,15 +134,19 @@ def _write_corpus(folder: Path) -> None:
     """Training and test parts of the embedded corpus, in the formats of all kinds."""
     from spectragram.synthetic.english import write_english
 
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as trouble:
+        raise InputError(f"is no folder ({trouble.strerror})", path=folder, remedy="give a new folder") from None
     parts = (("train", 2000, 1), ("test", 200, 2))
     written = [path for part, n, seed in parts for path in write_english(folder, n, seed, part).values()]
     print(*written, sep="\n")  # all at once, whatever reads this
 
 
 @app.command()
+@ends_quietly
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="e.g. balle-2014, stratos-2014.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"One of {', '.join(PAPERS)}.")],
     data: Annotated[Path, typer.Option("--data", help="Folder that holds the corpora.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")] = Path("reproduction"),
     quick: Annotated[bool, typer.Option("--quick", help="A subset that takes minutes.")] = False,

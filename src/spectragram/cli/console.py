@@ -64,7 +64,7 @@ def format_value(value: Any) -> str:
         return str(value)
     if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) >= 1000):
         return str(int(value))
-    return f"{value:.4g}" if abs(value) < 1 else f"{value:.2f}"
+    return f"{value:.4g}" if abs(value) < 1 or abs(value) >= 1e9 else f"{value:.2f}"
 
 
 def _jsonable(value: Any) -> Any:

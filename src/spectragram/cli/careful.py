@@ -1,0 +1,82 @@
+"""What surrounds every command: mistakes are refused before long work, interrupts and closed pipes end it quietly."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from spectragram.errors import InputError
+from spectragram.files import is_blank
+
+__all__ = ["careful", "ends_quietly"]
+
+READ = ("data", "input", "gold", "model", "dev", "solution", "tagger", "extend")
+WRITTEN = ("out", "html", "counts")
+"""Options of all commands that name files."""
+
+
+def careful(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``, with what would waste long work, overwrite its input or end obscurely refused before it begins."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        read = [str(path) for name in READ for path in _listed(options.get(name))]
+        for name in WRITTEN:
+            if options.get(name) is not None and str(options[name]) != "-":
+                _require_writable(Path(options[name]), [] if name == "counts" else read)
+        if "data" in options:
+            _require_model_file(options["out"])
+            _require_content("training data", _listed(options["data"]))
+            _require_content("held-out data", _listed(options.get("dev")))
+        ends_quietly(command)(**options)
+
+    return run
+
+
+def ends_quietly(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``; Ctrl-C and a reader that went away (head, less) end it without a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # That is the reader's right. Keep the interpreter from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (KeyboardInterrupt, SystemError) as trouble:
+            # An interrupt that arrives as a compiled function returns is wrapped by the interpreter.
+            if not isinstance(trouble, KeyboardInterrupt) and not isinstance(trouble.__cause__, KeyboardInterrupt):
+                raise
+            print("\ninterrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+    return run
+
+
+def _listed(value: Any) -> list[Any]:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _require_writable(path: Path, read: Iterable[str]) -> None:
+    if not path.absolute().parent.is_dir():
+        raise InputError("cannot be written: there is no such folder", path=path, remedy="make the folder first")
+    if any(path.exists() and Path(other).exists() and path.samefile(other) for other in read if other != "-"):
+        raise InputError("is read by this very command", path=path, remedy="write to another file")
+
+
+def _require_model_file(out: Path) -> None:
+    if str(out) == "-":
+        raise InputError("a model cannot go to standard output", remedy="give --out a file name")
+
+
+def _require_content(what: str, sources: list[Any]) -> None:
+    if sources and "-" not in sources and all(map(is_blank, sources)):
+        raise InputError("is empty", path=sources[0], remedy=f"give {what}")
