@@ -8,8 +8,9 @@ import pytest
 from spectragram.constituency import ConstituencyParser
 from spectragram.constituency.spectral import recover_operators
 from spectragram.data.trees import Tree
-from spectragram.inference.chart_coarse import coarse_forest
-from spectragram.inference.chart_forest import forest_posteriors, make_operators
+from spectragram.inference.chart_forest import forest_posteriors
+from spectragram.inference.chart_operators import make_operators
+from spectragram.inference.chart_prune import coarse_forest
 from spectragram.inference.chart_rules import make_rules, make_weights
 from spectragram.inference.fixed_tree import BINARY, LEXICAL, Nodes, tree_values
 from spectragram.synthetic.lpcfg import LatentPCFG
@@ -53,12 +54,12 @@ def exact_operators(grammar: LatentPCFG):
 @pytest.mark.parametrize("n_states", [1, 2, 3])
 def test_tree_probabilities_are_recovered_from_exact_moments(rng, n_states):
     grammar = LatentPCFG.random(2, 3, 6, n_states, rng=rng)
-    rules, operators, vectors = exact_operators(grammar)
+    _, operators, vectors = exact_operators(grammar)
     corpus = grammar.sample(40, rng)
     for derivation in corpus:
         nodes, lexical = nodes_of(grammar, derivation)
         rows = np.array([vectors[label, word] for label, word in lexical])
-        sign, log_value = tree_values(rules, operators, rows, nodes)
+        sign, log_value = tree_values(operators, rows, nodes)
         assert sign[0] == 1.0
         assert np.exp(log_value[0]) == pytest.approx(grammar.probability(derivation), rel=1e-8)
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_forest import make_operators
+from spectragram.inference.chart_operators import make_operators
 from spectragram.inference.chart_prefix import close_span, combine, left_corner_closure
 from spectragram.inference.chart_rules import make_rules
 

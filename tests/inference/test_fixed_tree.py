@@ -7,18 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_forest import layout, make_operators
+from spectragram.inference.chart_operators import layout, make_operators
 from spectragram.inference.chart_rules import make_rules
-from spectragram.inference.fixed_tree import (
-    BINARY,
-    LEXICAL,
-    UNARY,
-    Counts,
-    Nodes,
-    count_assignments,
-    expected_counts,
-    tree_values,
-)
+from spectragram.inference.fixed_tree import BINARY, LEXICAL, UNARY, Counts, Nodes, expected_counts, tree_values
+from spectragram.inference.tree_assignments import count_assignments
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
 
 # (2 (1 w0) (3 (0 w1) (2 (0 w2)))): rule 1 is 2 -> 1 3, rule 3 is 3 -> 0 2, unary rule 0 is 2 -> 0.
@@ -58,13 +50,13 @@ def lexical_rows(grammar: TinyGrammar) -> np.ndarray:
 @pytest.mark.parametrize("signed", [False, True])
 def test_the_value_of_a_tree_is_the_sum_over_its_states(rng, signed):
     grammar = tiny_grammar(rng, signed=signed)
-    sign, log_value = tree_values(grammar.rules, grammar.operators, lexical_rows(grammar), NODES)
+    sign, log_value = tree_values(grammar.operators, lexical_rows(grammar), NODES)
     assert sign[0] * np.exp(log_value[0]) == pytest.approx(sum(v for _, v in assignments(grammar)), rel=1e-10)
 
 
 def test_expected_counts_equal_those_of_all_assignments(rng):
     grammar = tiny_grammar(rng, signed=False)
-    counts = expected_counts(grammar.rules, grammar.operators, lexical_rows(grammar), NODES, 0, 1)
+    counts = expected_counts(grammar.operators, lexical_rows(grammar), NODES, 0, 1)
     operators = grammar.operators
     total = sum(value for _, value in assignments(grammar))
     binary, unary = np.zeros_like(counts.binary), np.zeros_like(counts.unary)
@@ -131,7 +123,7 @@ def test_a_right_branching_tree_is_a_chain(rng, signed):
         np.array([1] * (n - 1) + [0, 0] + [1] * (n - 1), np.uint8),
         np.array([0, 2 * n], np.int64),
     )
-    sign, log_value = tree_values(rules, operators, emission, nodes)
+    sign, log_value = tree_values(operators, emission, nodes)
     state = start * emission[0]
     for word in range(1, n):
         state = (state @ transition) * emission[word]

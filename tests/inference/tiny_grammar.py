@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectragram.inference.chart_forest import Operators, layout, make_operators
+from spectragram.inference.chart_operators import Operators, layout, make_operators
 from spectragram.inference.chart_rules import Rules, Weights, make_rules, make_weights
 
 Part = tuple[str, int, int, int, int]

@@ -187,4 +187,4 @@ def _tree_log_value(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], w
             kept[n] = kept[left[n]] = 0
         waiting.append(n)
     tree = Nodes(kind, symbol, rule, left, right, kept, np.array([0, len(nodes)], np.int64))
-    return float(tree_values(grammar.rules, model.operators, lexical, tree)[1][0])
+    return float(tree_values(model.operators, lexical, tree)[1][0])

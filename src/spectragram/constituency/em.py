@@ -11,8 +11,9 @@ from numba import njit
 from spectragram.constituency.lexicon import Lexicon, WordTable
 from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.engine import map_threads
-from spectragram.inference.chart_forest import Operators, layout, make_operators
-from spectragram.inference.fixed_tree import Counts, count_assignments, expected_counts
+from spectragram.inference.chart_operators import Operators, layout, make_operators
+from spectragram.inference.fixed_tree import Counts, expected_counts
+from spectragram.inference.tree_assignments import count_assignments
 
 __all__ = ["model_from_counts", "model_from_shares", "refine"]
 
@@ -108,7 +109,7 @@ def refine(trees: TrainingTrees, model: Model, n_jobs: int = 1) -> Iterator[tupl
         def count(
             shard: tuple[int, int], operators: Operators = model.operators, lexical: np.ndarray = vectors
         ) -> Counts:
-            return expected_counts(trees.rules, operators, lexical, trees.nodes, *shard)
+            return expected_counts(operators, lexical, trees.nodes, *shard)
 
         parts = map_threads(count, shards, n_jobs)
         total = parts[0]

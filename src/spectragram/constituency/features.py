@@ -1,4 +1,4 @@
-"""Inside and outside features of tree nodes, and their projection to a few dimensions.
+"""Inside and outside features of tree nodes, scaled as in CCA; :mod:`spectragram.constituency.projection` reads them.
 
 inside (phi)                                      outside (psi)
 the rule at the node                              the rule above, with the place of the node in it
@@ -7,9 +7,9 @@ each child's symbol                               the parent; the parent and the
 head tag; first and last tag; number of words     the first head tag above that differs; neighbouring tags
 words: lower-cased, class, last three letters     number of words to the left, to the right
 
-A feature f of label a is scaled by sqrt(n_a / (count(f) + kappa)), as in CCA with a diagonal covariance, and
-Omega_a = E[phi psi' | a] is decomposed. Everything is integer arithmetic on whole columns of nodes: a feature
-template is a column of numbers, and a combination of two is one number again.
+A feature f of label a is scaled by sqrt(n_a / (count(f) + kappa)), as in CCA with a diagonal covariance. Everything is
+integer arithmetic on whole columns of nodes: a feature template is a column of numbers, and a combination of two is one
+number again.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from spectragram.data.productions import LEXICAL
 from spectragram.data.signatures import signatures
 from spectragram.data.treebank import Treebank
 from spectragram.data.treebank_heads import head_words
+from spectragram.spectral.scaling import cca_weights
 
 __all__ = ["FeatureColumns", "extract_features", "label_matrices"]
 
-KAPPA = 5.0
-"""Added to the count of a feature before scaling: rare features must not dominate."""
 MIN_COUNT = 2
 """Features of a single node say nothing about any other."""
 
@@ -179,7 +178,7 @@ def label_matrices(
         local[:, c] = numbers[:, c] - low + width
         width += int(numbers[:, c].max()) - low + 1
     counts = np.bincount(local.ravel(), minlength=width)
-    scale = np.where(counts >= MIN_COUNT, np.sqrt(len(nodes) / (counts + KAPPA)), 0.0)
+    scale = np.where(counts >= MIN_COUNT, cca_weights(counts, n=len(nodes)), 0.0)
     data = scale[local]
     if noise > 0.0 and rng is not None:
         data *= 1.0 + noise * rng.standard_normal(data.shape)

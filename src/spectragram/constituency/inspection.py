@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectragram.constituency.parsing import BinaryGrammar
-from spectragram.inference.chart_forest import Operators
+from spectragram.inference.chart_operators import Operators
 from spectragram.inference.chart_rules import Rules
 
 __all__ = ["label_rows", "state_rows"]

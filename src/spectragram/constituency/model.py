@@ -9,7 +9,7 @@ import numpy as np
 from spectragram.constituency.lexicon import Lexicon, WordTable
 from spectragram.data.productions import UNARY
 from spectragram.data.treebank import Treebank
-from spectragram.inference.chart_forest import Operators
+from spectragram.inference.chart_operators import Operators
 from spectragram.inference.chart_rules import Rules, make_rules
 from spectragram.inference.fixed_tree import Nodes
 

@@ -12,7 +12,7 @@ from spectragram.constituency.model import Model
 from spectragram.constituency.parsing import BinaryGrammar, Thresholds
 from spectragram.data.productions import Productions
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.chart_forest import layout, make_operators
+from spectragram.inference.chart_operators import layout, make_operators
 from spectragram.inference.chart_rules import Rules, make_rules
 
 __all__ = ["grammar_from_state", "grammar_to_state", "rounded"]

@@ -19,10 +19,12 @@ from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.model import Model
 from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.productions import Productions
-from spectragram.inference.chart_coarse import coarse_forest, coarse_inside, fewest_pieces
+from spectragram.inference.chart_coarse import coarse_inside, fewest_pieces
 from spectragram.inference.chart_decode import add_label_posteriors
-from spectragram.inference.chart_forest import Posteriors, forest_posteriors, thin_forest
+from spectragram.inference.chart_forest import Posteriors, forest_posteriors
+from spectragram.inference.chart_prune import coarse_forest
 from spectragram.inference.chart_rules import Forest, Rules, Weights, make_rules, make_weights
+from spectragram.inference.chart_thin import thin_forest
 
 __all__ = ["BinaryGrammar", "Status", "Thresholds"]
 

@@ -23,7 +23,7 @@ from spectragram.constituency.features import FeatureColumns
 from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.constituency.projection import Projection
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
-from spectragram.inference.chart_forest import layout
+from spectragram.inference.chart_operators import layout
 from spectragram.inference.fixed_tree import Counts
 from spectragram.spectral.anchors import find_anchors, pivot_decompose_both
 from spectragram.spectral.mixtures import mixture_weights
@@ -41,7 +41,7 @@ PIVOT_COUNT = 20
 def learn_pivot(
     trees: TrainingTrees, columns: FeatureColumns, projections: list[Projection], n_states: np.ndarray
 ) -> Model:
-    """Recover t, pi and q; every rule keeps its own relative frequency."""
+    """Figure 1 on a treebank, and section 6.1: t, pi and q; every rule keeps its own relative frequency."""
     treebank = trees.treebank
     n_states = np.array(
         [_supported(columns, projection, int(m)) for projection, m in zip(projections, n_states, strict=True)],
@@ -76,7 +76,7 @@ def _feature_counts(features: np.ndarray) -> np.ndarray:
 def node_evidence(
     inside_features: np.ndarray, outside_features: np.ndarray, projection: Projection, n_states: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """For the nodes of one label: p(h), and p(inside | h), p(outside | h) of each node up to a factor."""
+    """Figure 2 for the nodes of one label: p(h), and p(inside | h), p(outside | h) of each node up to a factor."""
     nodes = len(projection.nodes)
     if n_states == 1:
         return np.ones(1), np.ones((nodes, 1)), np.ones((nodes, 1))
@@ -91,7 +91,7 @@ def node_evidence(
 
 
 def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.ndarray:
-    """q(h | node), (n, m): the geometric mean over templates of q(h | f), normalised."""
+    """Section 5.2: q(h | node), (n, m), the geometric mean over templates of q(h | f), normalised."""
     applies = features[0] >= 0
     features = features[:, applies]
     means, places = [], []
@@ -115,7 +115,8 @@ def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.n
 
 
 def _match(q_inside: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """t(h' | h) that maximises the sum over nodes of log sum_hh' q(h | inside) t(h' | h) s(outside | h')."""
+    """Figure 2, step 3: t(h' | h), maximising sum over nodes of log sum_hh' q(h | inside) t(h' | h) s(outside | h')."""
+    # Not match_states, which goes to the optimum: stopping before it, F1 on wsj-sample is 0.1 to 0.3 higher.
     m = q_inside.shape[1]
     matching = np.full((m, s.shape[1]), 1.0 / s.shape[1])
     for _ in range(ALIGN_ITERATIONS):

@@ -1,5 +1,7 @@
 """Project the nodes of each label to the few dimensions in which their insides and outsides agree.
 
+Figure 5 of Cohen et al. (2012), the singular value decompositions, and step 1 of figure 4, the projection.
+
 paper      here         shape for label a
 Omega      A' B / n     (d, d')     A, B: scaled inside and outside features, one row a node; never formed
 Y          inside       (n, m)      U' phi
@@ -48,7 +50,10 @@ def project_labels(
     random_state: int = 0,
     n_jobs: int = 1,
 ) -> list[Projection]:
-    """A projection for every symbol; ``noise`` perturbs the features (see :func:`label_matrices`)."""
+    """Steps 0 and 1 of figure 4: a projection for every symbol.
+
+    ``noise`` perturbs the features, see :func:`label_matrices`.
+    """
     order = np.argsort(symbol, kind="stable")
     bounds = np.searchsorted(symbol[order], np.arange(n_symbols + 1))
 
@@ -70,7 +75,8 @@ def project_labels(
 def _subspace(
     A: csr_matrix, B: csr_matrix, n_states: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Leading singular triplets of A' B / n by block power iteration, which never forms the product."""
+    """Figure 5: leading singular triplets of A' B / n by block power iteration, which never forms the product."""
+    # Not find_subspace: it is as fast, but with exact trailing directions F1 on wsj-sample is 0.2 to 0.4 lower.
     n = A.shape[0]
     k = min(n_states, n, A.shape[1], B.shape[1])
     X = rng.standard_normal((B.shape[1], min(k + OVERSAMPLING, n, A.shape[1], B.shape[1])))

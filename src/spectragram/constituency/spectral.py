@@ -1,18 +1,15 @@
 """The spectral learner: operators from first to third moments of projected nodes (Cohen et al. 2012, 2013).
 
-    paper (section 6.2)   here
+    paper (figure 4)      here
     Y = U' phi            projection.inside
     Z = Sigma^-1 V' psi   projection.outside / sigma         so that E[Y Z' | a] is the identity
     C^{a -> b c}          c(r) / c(a) E[Z (x) Y_left (x) Y_right | r]
     c^inf_{a -> x}        c(a -> x) / c(a) E[Z | a -> x]
     c^1_a                 sum of Y over roots a / number of trees
 
-The third moment of a rule that is not frequent is shrunk towards products of lower moments (Cohen et al. 2013):
-
-    E = l E3 + (1 - l) [l E2 + (1 - l) (l E1 + (1 - l) E0)],   l = sqrt(c) / (30 + sqrt(c))
-
-E2: the mean of the three products of a pair's moment with the mean of the third; E1: the product of the rule's means;
-E0: that of the labels' means. The result is no probability model; nothing here or in the chart needs it to be one.
+The third moment of a rule that is not frequent is shrunk towards products of lower moments (Cohen et al. 2013; see
+:mod:`spectragram.spectral.smoothing`). The result is no probability model; nothing here or in the chart needs it to be
+one.
 """
 
 from __future__ import annotations
@@ -23,9 +20,11 @@ from spectragram.constituency.lexicon import Lexicon
 from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.constituency.projection import Projection
 from spectragram.data.productions import BINARY, UNARY
-from spectragram.inference.chart_forest import Operators, layout, make_operators
+from spectragram.inference.chart_operators import Operators, layout, make_operators
 from spectragram.inference.chart_rules import Rules
-from spectragram.inference.fixed_tree import count_assignments
+from spectragram.inference.tree_assignments import count_assignments
+from spectragram.spectral.products import ProductMoments
+from spectragram.spectral.smoothing import smooth_moments
 
 __all__ = ["learn_spectral", "recover_operators"]
 
@@ -37,7 +36,7 @@ SMOOTH_WORDS = 0.4
 
 
 def learn_spectral(trees: TrainingTrees, projections: list[Projection], shrink: float = SHRINK) -> Model:
-    """Recover the operators; ``shrink=0`` gives the estimates of the paper as they are."""
+    """Steps 2 and 3 of figure 4; ``shrink=0`` gives the estimates of the paper as they are."""
     treebank = trees.treebank
     n_states = np.array([len(projection.sigma) for projection in projections], np.int32)
     Y = np.zeros((treebank.n_nodes, int(n_states.max())))
@@ -47,6 +46,7 @@ def learn_spectral(trees: TrainingTrees, projections: list[Projection], shrink: 
         Y[projection.nodes, :m] = projection.inside
         Z[projection.nodes, :m] = projection.outside / projection.sigma
     counts = np.bincount(treebank.symbol, minlength=len(n_states)).astype(float)
+    # Step 2; Z holds Sigma^-1 already, so that these are the operators of step 3, not yet divided by c(a).
     sums = count_assignments(layout(trees.rules, n_states), n_states, trees.nodes, Z, Y, len(trees.words.tags))
     means = _label_means(Y, treebank.symbol, counts), _label_means(Z, treebank.symbol, counts)
     operators = make_operators(
@@ -93,34 +93,19 @@ def _smoothed(
         c = len(at)
         sizes = n_states[rules[r]]
         views = [Z[at, : sizes[0]], Y[treebank.left[at], : sizes[1]]]
-        label_means = [means[1][rules[r, 0], : sizes[0]], means[0][rules[r, 1], : sizes[1]]]
+        label_means = [means[1][None, rules[r, 0], : sizes[0]], means[0][None, rules[r, 1], : sizes[1]]]
         if kind == BINARY:
             views.append(Y[treebank.right[at], : sizes[2]])
-            label_means.append(means[0][rules[r, 2], : sizes[2]])
+            label_means.append(means[0][None, rules[r, 2], : sizes[2]])
         stop = start + int(sizes.astype(np.int64).prod())
-        moment = sums[start:stop].reshape(tuple(sizes)) / c
-        if c < FREQUENT and shrink:
-            l = np.sqrt(c) / (shrink + np.sqrt(c))
-            moment = l * moment + (1 - l) * _lower_moments(views, label_means, l)
+        if c < FREQUENT:
+            moments = ProductMoments.from_rows(views, np.zeros(c, np.int64), 1)
+            moment = smooth_moments(moments, label_means, strength=shrink, trusted=FREQUENT)
+        else:  # nothing to smooth, and the sums are there
+            moment = sums[start:stop] / c
         out[start:stop] = (c / counts[rules[r, 0]]) * moment.ravel()
         start = stop
     return out
-
-
-def _lower_moments(views: list[np.ndarray], label_means: list[np.ndarray], l: float) -> np.ndarray:
-    """``l E2 + (1 - l) (l E1 + (1 - l) E0)``; for unary rules E2 is the moment itself, so it begins with E1."""
-    own = [view.mean(axis=0) for view in views]
-    if len(views) == 2:
-        return l * np.outer(*own) + (1 - l) * np.outer(*label_means)
-    z, y, x = views
-    n = len(z)
-    pairs = (
-        np.einsum("ij,k->ijk", z.T @ y / n, own[2])
-        + np.einsum("ik,j->ijk", z.T @ x / n, own[1])
-        + np.einsum("jk,i->ijk", y.T @ x / n, own[0])
-    ) / 3.0
-    product = np.einsum("i,j,k->ijk", *own)
-    return l * pairs + (1 - l) * (l * product + (1 - l) * np.einsum("i,j,k->ijk", *label_means))
 
 
 def recover_operators(
@@ -131,7 +116,7 @@ def recover_operators(
     root: np.ndarray,
     n_states: int,
 ) -> tuple[Operators, np.ndarray]:
-    """Figures 4 and 5 of the paper, for moments that are given (exact ones, or counted elsewhere).
+    """Figures 4 and 5 of Cohen et al. (2012), for moments that are given (exact ones, or counted elsewhere).
 
     Parameters
     ----------

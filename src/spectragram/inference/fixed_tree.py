@@ -1,6 +1,6 @@
 """Inside-outside over trees that are known: the E-step of an L-PCFG, and the value of a skeletal tree.
 
-    paper (figure 2)   f^i = f^right C^{r_i}(f^left),   f^i = c^inf at words,   p(tree) = f^1 c^1
+    Cohen et al. 2012, figure 2:   f^i = f^right C^{r_i}(f^left),   f^i = c^inf at words,   p(tree) = f^1 c^1
 
 Nodes come children before parents, one tree after the other. A node that is not unary and not under a unary node
 stands on the top layer by being *kept* (see :mod:`~spectragram.inference.chart_rules`); its vector includes that
@@ -17,16 +17,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.inference.chart_forest import Operators
-from spectragram.inference.chart_rules import Rules
+from spectragram.inference.chart_operators import Operators
 
-__all__ = ["Counts", "Nodes", "count_assignments", "expected_counts", "tree_values"]
+__all__ = ["Counts", "Nodes", "expected_counts", "tree_values"]
 
 LEXICAL, UNARY, BINARY = 0, 1, 2
 
 
 class Nodes(NamedTuple):
-    """Trees in flat arrays; see :class:`spectragram.constituency.derivations.Derivations`."""
+    """Trees in flat arrays, as :class:`spectragram.data.treebank.Treebank` holds them."""
 
     kind: np.ndarray  #: int8 (n,): 0 lexical, 1 unary, 2 binary
     symbol: np.ndarray  #: int32 (n,)
@@ -55,7 +54,7 @@ class Counts(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _inside_tree(rules, operators, lexical, nodes, first, last, offset, alpha, outer):  # type: ignore[no-untyped-def]
+def _inside_tree(operators, lexical, nodes, first, last, offset, alpha, outer):  # type: ignore[no-untyped-def]
     """Scaled inside vectors of one tree; returns the log of the product of all scales, -inf if a vector vanishes."""
     log_scale = 0.0
     for n in range(first, last):
@@ -111,8 +110,8 @@ def _largest_tree(tree_start):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def tree_values(rules, operators, lexical, nodes):  # type: ignore[no-untyped-def]
-    """Sign and log absolute value of every tree; operators of any sign. Two float64 arrays, shape (n_trees,)."""
+def tree_values(operators, lexical, nodes):  # type: ignore[no-untyped-def]
+    """Figure 2: sign and log absolute value of every tree, operators of any sign; two float64 arrays (n_trees,)."""
     largest = operators.n_states.max()
     size = _largest_tree(nodes.tree_start)
     offset = np.zeros(size + 1, np.int64)
@@ -123,7 +122,7 @@ def tree_values(rules, operators, lexical, nodes):  # type: ignore[no-untyped-de
     log_value = np.full(n_trees, -np.inf)
     for t in range(n_trees):
         first, last = nodes.tree_start[t], nodes.tree_start[t + 1]
-        log_scale = _inside_tree(rules, operators, lexical, nodes, first, last, offset, alpha, outer)
+        log_scale = _inside_tree(operators, lexical, nodes, first, last, offset, alpha, outer)
         if log_scale == -np.inf:
             continue
         root = operators.state_start[nodes.symbol[last - 1]]
@@ -137,7 +136,7 @@ def tree_values(rules, operators, lexical, nodes):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _outside_tree(rules, operators, nodes, first, last, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
+def _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
     """Outside vectors of one tree, each scaled so that alpha . beta = 1, and what they add to the counts."""
     binary, unary, lexical, bottom, kept = counts
     for n in range(last - 1, first - 1, -1):
@@ -228,7 +227,7 @@ def _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, counts
 
 
 @njit(cache=True, nogil=True)
-def _expected_counts(rules, operators, lexical_vectors, nodes, first_tree, last_tree):  # type: ignore[no-untyped-def]
+def _expected_counts(operators, lexical_vectors, nodes, first_tree, last_tree):  # type: ignore[no-untyped-def]
     largest = operators.n_states.max()
     size = _largest_tree(nodes.tree_start)
     offset = np.zeros(size + 1, np.int64)
@@ -245,7 +244,7 @@ def _expected_counts(rules, operators, lexical_vectors, nodes, first_tree, last_
     counts = (binary, unary, lexical, bottom, kept)
     for t in range(first_tree, last_tree):
         first, last = nodes.tree_start[t], nodes.tree_start[t + 1]
-        log_scale = _inside_tree(rules, operators, lexical_vectors, nodes, first, last, offset, alpha, outer)
+        log_scale = _inside_tree(operators, lexical_vectors, nodes, first, last, offset, alpha, outer)
         if log_scale == -np.inf:
             continue
         states = operators.state_start[nodes.symbol[last - 1]]
@@ -259,7 +258,7 @@ def _expected_counts(rules, operators, lexical_vectors, nodes, first_tree, last_
         log_value[t - first_tree] = np.log(value) + log_scale
         for x in range(operators.n_states[nodes.symbol[last - 1]]):
             root[states + x] += beta[top + x] * alpha[top + x] / value
-        _outside_tree(rules, operators, nodes, first, last, offset, alpha, beta, outer, counts)
+        _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, counts)
     for entry in range(len(binary)):
         binary[entry] *= operators.binary[entry]
     for entry in range(len(unary)):
@@ -267,67 +266,9 @@ def _expected_counts(rules, operators, lexical_vectors, nodes, first_tree, last_
     return binary, unary, lexical, bottom, kept, root, log_value
 
 
-def expected_counts(
-    rules: Rules, operators: Operators, lexical: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int
-) -> Counts:
+def expected_counts(operators: Operators, lexical: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int) -> Counts:
     """Expected counts of rules and states over trees ``first_tree .. last_tree - 1``; probabilities only.
 
     ``lexical`` (n_rows, largest number of states) holds the vector of each lexical rule.
     """
-    return Counts(*_expected_counts(rules, operators, lexical, nodes, first_tree, last_tree))
-
-
-@njit(cache=True, nogil=True)
-def _count_assignments(layout, n_states, nodes, upper, lower, n_lexical):  # type: ignore[no-untyped-def]
-    state_start, binary_start, unary_start = layout
-    binary = np.zeros(binary_start[-1])
-    unary = np.zeros(unary_start[-1])
-    lexical = np.zeros((n_lexical, upper.shape[1]))
-    bottom = np.zeros(state_start[-1])
-    kept = np.zeros(state_start[-1])
-    root = np.zeros(state_start[-1])
-    for n in range(len(nodes.kind)):
-        rule, states = nodes.rule[n], state_start[nodes.symbol[n]]
-        m = n_states[nodes.symbol[n]]
-        left, right = nodes.left[n], nodes.right[n]
-        for x in range(m):
-            share = upper[n, x]
-            if nodes.kind[n] != UNARY:
-                bottom[states + x] += share
-                if nodes.kept[n]:
-                    kept[states + x] += share
-            if nodes.kind[n] == LEXICAL:
-                lexical[rule, x] += share
-            elif nodes.kind[n] == UNARY:
-                n_below = n_states[nodes.symbol[left]]
-                for y in range(n_below):
-                    unary[unary_start[rule] + x * n_below + y] += share * lower[left, y]
-            else:
-                n_left, n_right = n_states[nodes.symbol[left]], n_states[nodes.symbol[right]]
-                for y in range(n_left):
-                    value = share * lower[left, y]
-                    row = binary_start[rule] + (x * n_left + y) * n_right
-                    for z in range(n_right):
-                        binary[row + z] += value * lower[right, z]
-    for t in range(len(nodes.tree_start) - 1):
-        n = nodes.tree_start[t + 1] - 1
-        for x in range(n_states[nodes.symbol[n]]):
-            root[state_start[nodes.symbol[n]] + x] += lower[n, x]
-    return binary, unary, lexical, bottom, kept, root, np.zeros(0)
-
-
-def count_assignments(
-    layout: tuple[np.ndarray, np.ndarray, np.ndarray],
-    n_states: np.ndarray,
-    nodes: Nodes,
-    upper: np.ndarray,
-    lower: np.ndarray,
-    n_lexical: int,
-) -> Counts:
-    """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule.
-
-    ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule
-    and as a child or root. With the same probabilities of states as both, these are counts when all nodes are
-    independent; with projected outsides and insides they are the moments of the spectral learner.
-    """
-    return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, upper, lower, n_lexical))
+    return Counts(*_expected_counts(operators, lexical, nodes, first_tree, last_tree))

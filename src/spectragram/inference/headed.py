@@ -100,6 +100,7 @@ def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no
     summed = np.empty(m)
     for d in range(2):
         for i in range(n):
+            # half(i, i) = alpha_1 of i                                                                     (equation 3)
             halves[d, i, 0] = initial[d, symbols[i]]
             closed[d, i, 0] = np.dot(initial[d, symbols[i]], final[d, symbols[i]]) * stops[d, i, 0]
     for w in range(1, n):

@@ -117,7 +117,7 @@ def forward_backward(
         alpha[rows[t] : rows[t + 1]], scale = _scaled(weighed @ operators.transition)
         log_scale[: active[t]] += np.log(scale)
 
-    beta = _backward(operators, observed, lengths, active, rows)
+    beta = _backward(operators, observed, active, rows)
     products = alpha * beta
     marginals = np.add.reduceat(products, operators.label_starts[:-1], axis=1)
     last = rows[lengths - 1] + np.arange(len(group))
@@ -127,9 +127,7 @@ def forward_backward(
     return tokens, marginals, log_values
 
 
-def _backward(
-    operators: ChainOperators, observed: np.ndarray, lengths: np.ndarray, active: np.ndarray, rows: np.ndarray
-) -> np.ndarray:
+def _backward(operators: ChainOperators, observed: np.ndarray, active: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """beta of every token, each up to a positive factor; may overwrite nothing but its own result."""
     n_steps = len(active)
     segments = np.flatnonzero(np.diff(operators.pair_state, prepend=-1))

@@ -1,4 +1,6 @@
-"""Refinement HMMs with probabilities: counting from given states, and EM (section 7's EM, with smoothing).
+"""Refinement HMMs with probabilities: counting from given states, and EM with smoothing.
+
+The model of figure 1 of Stratos et al. (2013), and the EM of its section 7:
 
     paper          here          shape
     pi(a,h)        initial       (S,)       S = states of all labels together

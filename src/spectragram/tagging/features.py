@@ -1,4 +1,4 @@
-"""The four views of a token: what the spectral learner sees around a hidden state (sections 5.1 and 7).
+"""The four views of a token around its hidden state (Stratos et al. 2013, figure 3, sections 5.1 and 7).
 
     view       paper     may look at                                            feature function
     future     F_1       this observation, and everything to the right          phi

@@ -1,6 +1,6 @@
 """From an encoded corpus to a trained member, one function per learner.
 
-spectral      figure 4 of the paper: operators from projected views, no iterations
+spectral      figure 4 of Stratos et al. (2013): operators from projected views, no iterations
 spectral+em   hidden states from clusters of the projected views, then a few smoothed EM iterations
 pivot         states identified by anchor features; probabilities by convex least squares
 pivot+em      the same, then EM

@@ -13,7 +13,7 @@ words resemble; all others on all words. A node x with children's counts C(x, a)
 
 and the observation vector of label a is c_x^a = P(a|x)/p(a) * v(x,a), which is p(x|a) E[vector | x, a] up to a
 factor p(x) that no marginal depends on. The tokens' vectors are what a learner makes of them: projected destinies
-for the spectral one (d_x^a in the paper), posteriors of states over their mean for EM.
+for the spectral one (d_x^a in figure 4 of Stratos et al. 2013), posteriors of states over their mean for EM.
 
 ``cells`` are the pairs (node, label) with tokens of that label below the node; everything is stored by cell.
 """

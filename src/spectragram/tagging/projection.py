@@ -1,4 +1,4 @@
-"""Low-dimensional views of every token, label by label (figure 4, the first two steps).
+"""Low-dimensional views of every token, label by label (Stratos et al. 2013, figure 4, the first two steps).
 
     paper              here            shape
     Omega_1, Omega_2   -               the cross moments, applied as products of sparse matrices, never formed
@@ -67,7 +67,7 @@ def project_views(
     noise: float = 0.0,
     n_jobs: int = 1,
 ) -> Projection:
-    """Project two views onto ``n_dims`` dimensions.
+    """Project two views onto ``n_dims`` dimensions: singular value decomposition and sample projection of figure 4.
 
     A view is given as feature numbers (n_tokens, n_templates), or as vectors (n_tokens, d) of floating-point numbers.
     ``noise`` multiplies every feature of every token by 1 + noise * N(0, 1), to make members of an ensemble differ.

@@ -1,4 +1,4 @@
-"""Spectral estimation of refinement HMMs (figure 4, the method of moments).
+"""Spectral estimation of refinement HMMs (Stratos et al. 2013, figure 4, the method of moments).
 
     paper          here            shape
     F_1, F_2       future, next_future    (n, d)      [1, projected future]
@@ -74,7 +74,10 @@ def inverted(projection: Projection, labels: np.ndarray, ridge: float) -> np.nda
 
 
 def estimate_operators(samples: Samples, smoothing: float) -> ChainOperators:
-    """Operators of theorem 5.1 from samples; ``smoothing`` is C of lambda = sqrt(c) / (C + sqrt(c))."""
+    """Operators of theorem 5.1 from samples, figure 4's method of moments.
+
+    ``smoothing`` is C of lambda = sqrt(c) / (C + sqrt(c)).
+    """
     n_labels = len(samples.state_sizes)
     d, e = samples.state_sizes, samples.observed_sizes
     starts = np.concatenate([[0], np.cumsum(d)])
