@@ -58,7 +58,7 @@ def test_inspect_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(
     ("extra", "said"),
-    [(["--states", "5000"], "n_states <"), (["--learner", "magic"], "choose one of"), (["--order", "9"], "--order")],
+    [(["--states", "5000"], "--states <"), (["--learner", "magic"], "choose one of"), (["--order", "9"], "--order")],
 )
 def test_refusals_leave_nothing(extra: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "refused"

@@ -11,6 +11,7 @@ import pytest
 
 from spectragram.clusters import WordClusters, count_files, count_sequences
 from spectragram.clusters.formats import write_paths, write_word2vec
+from spectragram.data import Corpus
 from spectragram.errors import InputError
 from spectragram.metrics import stream_mutual_information
 from spectragram.synthetic import english_tagged, english_text
@@ -179,3 +180,19 @@ def test_vectors_are_as_in_word2vec(model: WordClusters) -> None:
     np.testing.assert_allclose(np.array(values, float), model.vectors_[0], rtol=1e-4, atol=1e-6)
     with pytest.raises(InputError, match="no vectors"):
         write_word2vec(WordClusters(5, n_dimensions=0).fit(TEXT), stream)
+
+
+def test_a_corpus_is_as_good_as_lists_of_words(model: WordClusters) -> None:
+    corpus = Corpus.from_sequences(TEXT)
+    again = WordClusters(**model.get_params()).fit(corpus)
+    assert again.paths_ == model.paths_
+    for one, other in zip(model.transform(TEXT[:9]), model.transform(corpus.slice(0, 9)), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert model.evaluate(corpus) == model.evaluate(TEXT)
+
+
+@pytest.mark.parametrize("wrong", [["the dog"], [[1, 2]], [["a", None]], [[b"a"]]])
+def test_words_must_be_strings_in_lists(wrong: list, model: WordClusters) -> None:
+    for method in (model.fit, model.transform, model.evaluate):
+        with pytest.raises(InputError):
+            method(wrong)

@@ -165,3 +165,12 @@ def test_strings_are_not_taken_for_lists_of_words(wrong: object, text: list[list
 def test_parameters_of_the_wrong_kind_are_named(wrong: dict[str, object], text: list[list[str]]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         ClassBigram(**wrong).fit(text[:50])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_small_texts_get_as_many_classes_as_they_can_tell_apart(learner: str, text: list[list[str]]) -> None:
+    model = ClassBigram(learner=learner).fit(text[:50])
+    assert 1 <= model.summary_["states"] <= 128 if learner != "kn" else model.summary_["states"] == 0
+    assert np.isfinite(model.perplexity(text[50:60]))
+    many = len(model.vocabulary_) - 1  # more than the rank of so small a text
+    assert np.isfinite(ClassBigram(many, learner, max_iter=2).fit(text[:50]).perplexity(text[50:60]))

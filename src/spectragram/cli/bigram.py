@@ -34,7 +34,9 @@ Unknown = Annotated[
 def train(
     data: Data,
     out: Out,
-    states: Annotated[int, typer.Option("--states", min=1, help="Hidden classes.")] = 128,
+    states: Annotated[
+        int | None, typer.Option("--states", min=1, help="Hidden classes [128, fewer for few words].")
+    ] = None,
     learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
     dev: Dev = None,
     order: Annotated[int, typer.Option("--order", min=1, max=3, help="Longest n-gram of the Kneser-Ney model.")] = 3,

@@ -143,6 +143,8 @@ def predict(
     from spectragram.errors import InputError
     from spectragram.files import output
 
+    if ids and bits is not None:
+        raise InputError("--bits cuts paths, and --ids asks for numbers", remedy="give one of them")
     loaded = WordClusters.load(model)
     if assign:
         if input == "-":

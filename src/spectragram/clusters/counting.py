@@ -28,6 +28,7 @@ import numpy as np
 from spectragram import storage
 from spectragram.clusters.counts import COUNTS_KIND, PairCounts, TextOptions
 from spectragram.clusters.pairs import PairCounter, StreamPairs
+from spectragram.data.corpus import Corpus
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
@@ -90,15 +91,10 @@ def count_files(
     return counts
 
 
-def count_sequences(
-    sequences: Iterable[Sequence[str]],
-    *,
-    max_size: int | None = None,
-    min_count: int = 1,
-    window: int = 2,
-    options: TextOptions = TextOptions(),
-) -> PairCounts:
-    """Count lists of words that are in memory, as :func:`count_files` counts lines."""
+def normalised_words(sequences: Corpus | Iterable[Sequence[str]], options: TextOptions) -> list[list[str]]:
+    """Sentences as lists of words in the spelling that ``options`` ask for."""
+    if isinstance(sequences, Corpus):
+        sequences = [sequences.vocabulary.decode(tokens) for tokens in sequences]
     listed = []
     for i, sequence in enumerate(sequences):
         if isinstance(sequence, str):
@@ -111,6 +107,19 @@ def count_sequences(
             if not isinstance(word, str) or not word:
                 raise InputError(f"sequence {i} holds {word!r}", remedy="give non-empty strings")
         listed.append([options.normalised(word) for word in words])
+    return listed
+
+
+def count_sequences(
+    sequences: Corpus | Iterable[Sequence[str]],
+    *,
+    max_size: int | None = None,
+    min_count: int = 1,
+    window: int = 2,
+    options: TextOptions = TextOptions(),
+) -> PairCounts:
+    """Count lists of words that are in memory, as :func:`count_files` counts lines."""
+    listed = normalised_words(sequences, options)
     counted = Counter(word for words in listed for word in words)
     vocabulary = _vocabulary(counted, max_size, min_count)
     tokens = vocabulary.encode(word for words in listed for word in words)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from spectragram.clusters.bigrams import class_mutual_information, class_table
-from spectragram.clusters.counting import count_files, count_sequences
+from spectragram.clusters.counting import count_files, count_sequences, normalised_words
 from spectragram.clusters.counts import CONTEXTS, PairCounts, TextOptions
 from spectragram.clusters.extending import add_words, assign_new_words
 from spectragram.clusters.hierarchy import bit_strings
@@ -28,8 +28,11 @@ from spectragram.files import Source
 
 __all__ = ["WordClusters"]
 
-Text = Source | PairCounts | Iterable[Sequence[str]]
-"""A file of text (one sentence a line), counts made before (of many files, say), or lists of words."""
+Words = Corpus | Iterable[Sequence[str]]
+"""Sentences in memory, as lists of words or as a corpus."""
+
+Text = Source | PairCounts | Words
+"""A file of text (one sentence a line), counts made before (of many files, say), or sentences in memory."""
 
 
 class WordClusters(Estimator):
@@ -125,7 +128,7 @@ class WordClusters(Estimator):
         self.verbose = verbose
 
     @whole_or_nothing
-    def fit(self, X: Text, y: object = None, *, dev: Source | Iterable[Sequence[str]] | None = None) -> Self:
+    def fit(self, X: Text, y: object = None, *, dev: Source | Words | None = None) -> Self:
         """Count the text, find the clusters, build their hierarchy, make the vectors.
 
         The clusters do not depend on ``dev``: its mutual information is added to the summary.
@@ -234,12 +237,15 @@ class WordClusters(Estimator):
         unknown = self.vocabulary_.unknown_id
         return -1 if unknown < 0 else int(self.labels_[unknown])
 
-    def transform(self, X: Iterable[Sequence[str]]) -> list[np.ndarray]:
+    def transform(self, X: Words) -> list[np.ndarray]:
         """Cluster of every word of every sequence, int32; ``unknown_cluster_`` outside the vocabulary."""
         self._require_fitted()
         labels = np.append(self.labels_, np.int32(-1))
-        normalised = self.text_options.normalised
-        return [labels[self.vocabulary_.encode(normalised(word) for word in sequence)] for sequence in X]
+        return [labels[tokens] for tokens in self._corpus(X)]
+
+    def _corpus(self, X: Words) -> Corpus:
+        """X with this model's words, spelled as it spells them."""
+        return Corpus.from_sequences(normalised_words(X, self.text_options), self.vocabulary_)
 
     def cut(self, bits: int) -> dict[str, list[str]]:
         """Words by the first ``bits`` bits of their path, in the order of the tree, most frequent words first."""
@@ -267,7 +273,7 @@ class WordClusters(Estimator):
 
     # -- scores -------------------------------------------------------------------------------------------------------
 
-    def evaluate(self, X: Source | Iterable[Sequence[str]]) -> dict[str, float]:
+    def evaluate(self, X: Source | Words) -> dict[str, float]:
         """``mutual_information`` (nats) of neighbouring clusters in a text, ``clusters`` seen, ``tokens``, ``unknown``.
 
         Words outside the vocabulary are ``unknown``; they count as one more cluster, as they do in training.
@@ -275,13 +281,12 @@ class WordClusters(Estimator):
         self._require_fitted()
         return text_scores(self._encoded(X), self.labels_, len(self.cluster_paths_), apart=self.boundaries)
 
-    def _encoded(self, X: Source | Iterable[Sequence[str]]) -> Iterable[Corpus]:
+    def _encoded(self, X: Source | Words) -> Iterable[Corpus]:
         if isinstance(X, str | os.PathLike):
             return encode_blocks(X, self.vocabulary_, lower=self.lower, fold_digits=self.fold_digits)
-        normalised = self.text_options.normalised
-        return [Corpus.from_sequences([[normalised(word) for word in words] for words in X], self.vocabulary_)]
+        return [self._corpus(X)]
 
-    def score(self, X: Source | Iterable[Sequence[str]], y: object = None) -> float:
+    def score(self, X: Source | Words, y: object = None) -> float:
         """Mutual information of neighbouring clusters in a text, in nats."""
         return self.evaluate(X)["mutual_information"]
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Self
 
 import numpy as np
@@ -45,19 +46,13 @@ class Corpus:
                 remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
             )
         listed = [_listed(sequence, i) for i, sequence in enumerate(sequences)]
+        symbols = list(chain.from_iterable(listed))
+        _require_strings(symbols)
         if vocabulary is None:
-            counts: dict[str, int] = {}
-            for sequence in listed:
-                for symbol in sequence:
-                    if not isinstance(symbol, str):
-                        raise InputError(
-                            f"a symbol of type {type(symbol).__name__} ({symbol!r})",
-                            remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
-                        )
-                    counts[symbol] = counts.get(symbol, 0) + 1
-            symbols = sorted(counts)
-            vocabulary = Vocabulary(symbols, np.array([counts[s] for s in symbols], np.int64))
-        tokens = vocabulary.encode(symbol for sequence in listed for symbol in sequence)
+            counts = Counter(symbols)
+            kinds = sorted(counts)
+            vocabulary = Vocabulary(kinds, np.array([counts[symbol] for symbol in kinds], np.int64))
+        tokens = vocabulary.encode(symbols)
         offsets = np.concatenate([[0], np.cumsum([len(sequence) for sequence in listed])]).astype(np.int64)
         return cls(tokens, offsets, vocabulary)
 
@@ -97,6 +92,16 @@ def even_parts(offsets: np.ndarray, n: int) -> list[tuple[int, int]]:
     targets = np.linspace(0, offsets[-1], n + 1)[1:-1]
     cuts = np.unique(np.concatenate([[0], np.searchsorted(offsets, targets), [len(offsets) - 1]]))
     return list(pairwise(cuts.tolist()))
+
+
+def _require_strings(symbols: list[str]) -> None:
+    wrong = {kind for kind in set(map(type, symbols)) if not issubclass(kind, str)}
+    if wrong:
+        symbol = next(symbol for symbol in symbols if type(symbol) in wrong)
+        raise InputError(
+            f"a symbol of type {type(symbol).__name__} ({symbol!r})",
+            remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
+        )
 
 
 def _listed(sequence: Iterable[str], i: int) -> list[str]:

@@ -24,6 +24,8 @@ __all__ = ["ClassBigram"]
 
 Text = Corpus | Iterable[Sequence[str]]
 BOUNDARY = "</s>"
+DEFAULT_STATES = 128
+WORDS_PER_STATE = 8
 
 
 class ClassBigram(Estimator):
@@ -31,8 +33,8 @@ class ClassBigram(Estimator):
 
     Parameters
     ----------
-    n_states : int
-        Hidden classes m.
+    n_states : int, optional
+        Hidden classes m; by default 128, or one for eight words if that is less.
     learner : {"mixed", "em", "pivot", "pivot+em", "kn"}
         ``mixed`` (the default) combines Kneser-Ney n-grams with hidden classes of the last word and of the word
         before it; ``em``, ``pivot`` and ``pivot+em`` are the class model of the paper alone; ``kn`` is
@@ -72,7 +74,7 @@ class ClassBigram(Estimator):
 
     def __init__(
         self,
-        n_states: int = 128,
+        n_states: int | None = None,
         learner: str = "mixed",
         *,
         order: int = 3,
@@ -204,8 +206,9 @@ class ClassBigram(Estimator):
             raise InputError(f"order={self.order!r}", remedy="choose 1, 2 or 3")
         self._check_number("start_shape", above=True)
         self._check_number("prior")
-        for name, least in (("n_states", 1), ("max_iter", 0), ("min_count", 1)):
-            self._check_whole(name, least, or_else=())
+        self._check_whole("n_states")
+        self._check_whole("max_iter", 0, or_else=())
+        self._check_whole("min_count", or_else=())
 
     def _training_corpus(self, X: Text) -> Corpus:
         """Encoded with a vocabulary that has the unknown word, and the boundary where it is used."""
@@ -220,10 +223,10 @@ class ClassBigram(Estimator):
             kept = Vocabulary([*kept.words, UNKNOWN], np.append(kept.counts, 0), UNKNOWN)
         if self.boundaries and BOUNDARY not in kept:
             kept = Vocabulary([*kept.words, BOUNDARY], np.append(kept.counts, len(corpus)), kept.unknown)
-        if self.learner != "kn" and self.n_states >= len(kept):
+        if self.learner != "kn" and (self.n_states or 1) >= len(kept):
             raise InputError(
-                f"n_states={self.n_states} for {len(kept)} words seen at least {self.min_count} times",
-                remedy=f"give n_states < {len(kept)}, or more text",
+                f"n_states={self.n_states or 1} for {len(kept)} words seen at least {self.min_count} times",
+                remedy=f"give n_states < {len(kept)}, more text, or a lower min_count",
             )
         return Corpus(kept.encode(full.words)[corpus.tokens], corpus.offsets, kept)
 
@@ -257,7 +260,7 @@ class ClassBigram(Estimator):
     def _learner(self, report: Report) -> Learner:
         return Learner(
             name=self.learner,
-            n_states=self.n_states,
+            n_states=self.n_states or max(1, min(DEFAULT_STATES, len(self.vocabulary_) // WORDS_PER_STATE)),
             n_words=len(self.vocabulary_),
             unknown=self.vocabulary_.unknown_id,
             order=self.order,

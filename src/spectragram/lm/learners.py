@@ -64,7 +64,6 @@ class Learner:
     start_shape: float = 50.0
     seed: int = 0
     n_jobs: int = 1
-    min_anchor_count: int | None = None
     report: Report = silent
     iterations: dict[int, int] = field(default_factory=dict)
 
@@ -113,7 +112,6 @@ class Learner:
                 counts,
                 self.n_states,
                 prior=self.prior,
-                min_count=self.min_anchor_count,
                 rng=rng,
                 n_jobs=self.n_jobs,
             )

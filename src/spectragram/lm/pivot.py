@@ -46,6 +46,7 @@ def pivot(
     every anchor, so that frequent words, whose contexts are well known, are preferred. ``smoothing`` is the number of
     words' worth of the overall class mix added to each word's own classes: a rare word's are little known, and without
     it the least squares leave most of them at exactly zero. ``prior`` is that of :func:`~spectragram.lm.em.em_step`.
+    A small text that cannot tell ``n_states`` classes apart gives as many as it can.
     """
     matrix = bigram_matrix(counts)
     occurrences = matrix.sum(axis=0)
@@ -54,7 +55,7 @@ def pivot(
         min_count = max(int(ordered[min(10 * n_states, len(ordered)) - 1]), 1)
     means = _mean_contexts(matrix, n_states, rng)
     found = decompose_means(
-        means, occurrences, n_states, min_count=min_count, tolerance=MEMBERSHIP_TOLERANCE, n_jobs=n_jobs
+        means, occurrences, means.shape[1], min_count=min_count, tolerance=MEMBERSHIP_TOLERANCE, n_jobs=n_jobs
     )
     # s(w2|h) = p(w2) q(h|w2) / pi(h)
     share = occurrences / np.maximum(occurrences + smoothing, 1e-300)
@@ -68,12 +69,15 @@ def pivot(
 
 
 def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Generator) -> np.ndarray:
-    """Steps 1 and 2 of section 5.2: v(w2) = E[phi(w1) | w2], phi by CCA of Q(w2, w1), shape (V, n_states)."""
+    """Steps 1 and 2 of section 5.2: v(w2) = E[phi(w1) | w2], phi by CCA of Q(w2, w1), shape (V, n_states).
+
+    Fewer columns where the matrix has a lower rank.
+    """
     frequent = np.sort(np.argsort(-matrix.sum(axis=1), kind="stable")[: max(MAX_CONTEXTS, 4 * n_states)])
     Q = sparse.csr_array(matrix[frequent].T)
     mass = Q.sum(axis=1)
     scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
     # A thousand columns: their Gram matrix is small, and anchors need directions, not digits.
-    subspace = find_subspace(scaling.apply(Q), n_states, method="gram", rng=rng)
+    subspace = find_subspace(scaling.apply(Q), n_states, method="gram", rng=rng, truncate=True)
     projection = scaling.fold(subspace).right
     return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import time
 from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spectragram.clusters import PairCounts, WordClusters, count_files
+from spectragram.errors import MissingExtraError
 from spectragram.plots.charts import line_chart
 from spectragram.reproduce.entities import entity_scores
 from spectragram.reproduce.report import Report
@@ -31,6 +33,8 @@ KAPPAS = (1, 10, 50, 100, 200, 500, 1000, 5000)
 
 def run(report: Report, data: Path) -> None:
     """All parts of the paper that the data allow."""
+    if find_spec("pycrfsuite") is None:  # told before long work, not after it
+        raise MissingExtraError("python-crfsuite", "peers")
     _theorem(report)
     _information(report, data)
     _smoothing(report, data)
