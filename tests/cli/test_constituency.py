@@ -65,6 +65,7 @@ def test_inspect_shows_states_and_draws(files, tmp_path, capsys):
     assert "NP" in shown and "states" in shown
     html = page.read_text(encoding="utf-8")
     assert html.count("<svg") == 3 and "&lt;b&gt;" in html
+    assert html.count("<div") == html.count("<section")  # one scrolling frame around each picture
 
 
 def test_traces_and_functional_tags_are_taken_off(tmp_path, capsys):

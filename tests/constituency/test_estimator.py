@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from spectragram.constituency import ConstituencyParser
+from spectragram.constituency.training import LEARNERS
 from spectragram.errors import InputError
 from spectragram.inference.chart_coarse import span_id
 from spectragram.synthetic.english import english_trees
@@ -114,3 +116,21 @@ def test_summary_has_the_names_of_all_kinds(signed):
     assert signed.summary_["sentences"] == 200
     assert signed.summary_["tokens"] == sum(len(tree.leaves()) for tree in TREES)
     assert signed.summary_["types"] == len({word for tree in TREES for word in tree.leaves()})
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("held_out", [False, True])
+def test_the_bar_moves_to_its_end_for_every_learner(learner, held_out, monkeypatch):
+    steps, totals = [], []
+
+    @contextlib.contextmanager
+    def bar(what, total, *, enabled):
+        totals.append(total)
+        yield lambda n=1, **facts: steps.append(facts)
+
+    monkeypatch.setattr("spectragram.constituency.estimator.progress", bar)
+    parser = ConstituencyParser(2, learner, n_models=2, max_iter=2)
+    parser.fit(TREES[:40], dev=HELD_OUT[:3] if held_out else None)
+    assert len(steps) == sum(totals) >= 2
+    fact = "dev" if held_out else "log_likelihood"
+    assert {name for facts in steps for name in facts} == ({fact} if learner.endswith("em") else set())

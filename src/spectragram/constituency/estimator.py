@@ -127,7 +127,7 @@ class ConstituencyParser(Estimator):
         trees = as_trees(X)
         judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
         # n_jobs threads of ours, not as many again for each of them
-        with threadpool_limits(1), progress("training", recipe.n_models, enabled=self.verbose) as report:
+        with threadpool_limits(1), progress("training", recipe.n_steps, enabled=self.verbose) as report:
             grammars, facts = train_grammars(trees, recipe, judge=judge, n_jobs=self.n_jobs, report=report)
         self._keep([_rounded(grammar) for grammar in grammars])
         self.summary_ = self._summary(recipe, len(trees), facts)

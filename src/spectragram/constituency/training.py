@@ -46,6 +46,11 @@ class Recipe:
     noise: float
     random_state: int
 
+    @property
+    def n_steps(self) -> int:
+        """Steps of training that are reported: each model's start, and every EM iteration after it."""
+        return self.n_models * (1 + self.max_iter * self.learner.endswith("em"))
+
 
 @dataclass(frozen=True)
 class _Prepared:
@@ -90,9 +95,7 @@ def train_grammars(
 
     def train(member: tuple[int, int]) -> tuple[Model, dict[str, float]]:
         which, seed = member
-        result = _train_member(prepared[which], recipe, seed, judge, jobs // at_once)
-        report(**{key: f"{result[1][key]:.4g}" for key in ("log_likelihood", "dev") if key in result[1]})
-        return result
+        return _train_member(prepared[which], recipe, seed, judge, jobs // at_once, report)
 
     trained = map_threads(train, members, at_once)
     grammars = []
@@ -123,9 +126,11 @@ def _prepare(trees: Sequence[Tree], direction: str, recipe: Recipe, n_jobs: int)
 
 
 def _train_member(
-    prepared: _Prepared, recipe: Recipe, seed: int, judge: Judge | None, n_jobs: int
+    prepared: _Prepared, recipe: Recipe, seed: int, judge: Judge | None, n_jobs: int, report: Report
 ) -> tuple[Model, dict[str, float]]:
+    """A model, and the iteration that it comes from with its held-out score."""
     model = _first_model(prepared, recipe, seed, n_jobs)
+    report()
     facts: dict[str, float] = {"iterations": 0}
     if not recipe.learner.endswith("em"):
         return model, facts
@@ -137,9 +142,9 @@ def _train_member(
         score = float(step) if judge is None else judge(prepared.grammar, refined)
         if score > best_score:
             best, best_score = refined, score
-            facts |= {"iterations": step, "log_likelihood": log_likelihood}
-            if judge is not None:
-                facts["dev"] = score
+            facts |= {"iterations": step} if judge is None else {"iterations": step, "dev": score}
+        shown = ("log_likelihood", log_likelihood) if judge is None else ("dev", score)
+        report(**{shown[0]: f"{shown[1]:.5g}"})
     return best, facts
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from spectragram.constituency import ConstituencyParser
 from spectragram.data.brackets import read_trees
 from spectragram.data.trees import Tree
-from spectragram.metrics import bracket_scores
 
 __all__ = ["TREEBANKS", "measure", "read_treebank"]
 
@@ -42,14 +41,11 @@ def measure(data: Path, name: str, settings: dict[str, Any], *, choose_iteration
     start = time.perf_counter()
     parser = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
     trained = time.perf_counter() - start
-    start = time.perf_counter()
-    parsed = parser.parse([tree.leaves() for tree in dev])
-    speed = len(dev) / (time.perf_counter() - start)
-    scores = bracket_scores(dev, parsed)
+    scores = parser.evaluate(dev)
     return {
         "f1": scores["f1"],
         "tags": scores["tag_accuracy"],
         "iterations": parser.summary_["iterations"][0] if parser.learner.endswith("em") else None,
         "seconds": trained,
-        "sentences_per_second": speed,
+        "sentences_per_second": scores["sentences_per_second"],
     }
