@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 from spectragram.errors import InputError, LostShardError, SpectragramError
 from spectragram.workers import Borrowed, Executor, Future, Processes
 
-__all__ = ["Executor", "map_reduce", "map_threads", "resolve_jobs"]
+__all__ = ["Executor", "map_reduce", "map_threads", "require_memory", "resolve_jobs"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -50,6 +50,17 @@ def resolve_jobs(n_jobs: int | None) -> int:
         return jobs
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores + 1 + jobs)
+
+
+def require_memory(n_bytes: float, what: str, remedy: str) -> None:
+    """Refuse what this machine cannot hold, before the operating system ends the program without a word."""
+    try:
+        available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # not told here
+        return
+    if n_bytes > available:
+        needed = f"{n_bytes / 1e9:.0f} GB of memory, and this machine has {available / 1e9:.0f}"
+        raise InputError(f"{what} needs {needed}", remedy=remedy)
 
 
 def map_threads(function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = 1) -> list[Result]:

@@ -261,3 +261,8 @@ def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
     assert dfa.to_wfa().is_probabilistic()
     with pytest.raises(InputError, match="at least one"):
         model.to_dfa(corpus, 0)
+
+
+def test_more_states_than_memory_are_refused() -> None:
+    with pytest.raises(InputError, match=r"n_states=1000000 needs .* GB of memory"):
+        Automaton(10**6, "spectral").fit([["a", "b"], ["b"]] * 10)

@@ -180,3 +180,11 @@ def test_figures_on_the_wsj_sample(data_dir) -> None:  # type: ignore[no-untyped
     assert uas(n_states=12, factors=False) > 76.8
     # With factors: UDPipe reaches 82.0 from tags alone.
     assert uas(words=False, n_epochs=2) > 85.5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"), [({"n_states": 10**6}, "n_states=1000000 needs"), ({"min_mass": 5}, "min_mass=5")]
+)
+def test_what_cannot_be_is_refused(wrong: dict[str, int], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        DependencyParser(**wrong).fit(english_dependencies(20))

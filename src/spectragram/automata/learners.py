@@ -30,11 +30,14 @@ from spectragram.automata.starts import soften
 from spectragram.automata.strings import hold_out
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
+from spectragram.engine import require_memory
 from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.progress import Report, silent
 
 __all__ = ["Learned", "learn"]
 
+COPIES = 3
+"""Operators held at a time: the old ones, the new and the counts."""
 RANKS = (3, 5, 8, 12, 18, 26, 40, 60, 90)
 """Numbers of states tried where none is given, for spectral and pivot."""
 CONTEXT_SHARES = (0.0, 0.3, 0.6)
@@ -54,6 +57,9 @@ class Learned:
 def learn(corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Report = silent) -> Learned:
     """Train the learner that the settings name; ``dev`` are strings to choose by, instead of some of the corpus."""
     name = settings.learner
+    if settings.n_states is not None:
+        n_bytes = COPIES * 8.0 * len(corpus.vocabulary) * settings.n_states**2
+        require_memory(n_bytes, f"n_states={settings.n_states}", "use fewer states")
     if name in ("unigram", "bigram", "ngram"):
         order = {"unigram": 1, "bigram": 2}.get(name, settings.order)
         grams = learn_ngrams(corpus, order)

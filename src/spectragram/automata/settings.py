@@ -46,7 +46,6 @@ def settings_of(model: Automaton) -> Settings:
     model._check_whole("n_states", or_else=("auto", None))
     model._check_whole("max_iter", 0)
     model._check_whole("order")
-    model._check_whole("random_state", 0, or_else=())
     model._check_number("prior")
     if not isinstance(model.basis, dict):
         check_basis(model.basis)

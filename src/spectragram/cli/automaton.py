@@ -150,21 +150,21 @@ def inspect(
     from spectragram.automata import Automaton
 
     loaded = Automaton.load(model)
+    corpus = loaded.sample(2000) if strings is None else _known_strings(strings, loaded.vocabulary_)
+    dfa = loaded.to_dfa(corpus, states)
+    if html is not None:
+        from spectragram.plots.automata import automaton_page
+
+        write_page(html, automaton_page(loaded, model.name, dfa))
     print_scores({name: value for name, value in loaded.summary_.items() if name != "parts"}, as_json=False)
     parts = loaded.summary_.get("parts", [])
     if parts:
         print()
         print_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
-    corpus = loaded.sample(2000) if strings is None else _read(strings, "auto", loaded.vocabulary_)
-    dfa = loaded.to_dfa(corpus, states)
     words = loaded.vocabulary_.words
     rows = [[s, " ".join(_moves(dfa.target[s], dfa.counts[s], words))] for s in range(dfa.n_states)]
     print("\ndeterministic approximation: in each state, what follows (per cent) and where it leads")
     print_table(["state", "moves"], rows)
-    if html is not None:
-        from spectragram.plots.automata import automaton_page
-
-        write_page(html, automaton_page(loaded, model.name, dfa))
 
 
 def export(
@@ -268,3 +268,13 @@ def _moves(target, counts, words) -> list[str]:  # type: ignore[no-untyped-def]
             name = f"{words[s]}->{target[s]}" if s < len(words) else "end"
             shown.append(f"{name} {100 * counts[s] / total:.0f}%")
     return shown
+
+
+def _known_strings(path: str, vocabulary: Vocabulary) -> Corpus:
+    """Strings to look at, of which the model must know something."""
+    from spectragram.errors import InputError
+
+    corpus = _read(path, "auto", vocabulary)
+    if not (corpus.tokens >= 0).any():
+        raise InputError("holds no symbol of the model", path=path, remedy="give strings like those it learned from")
+    return corpus

@@ -115,14 +115,14 @@ def inspect(
     from spectragram.lm.inspection import class_rows
 
     loaded = ClassBigram.load(model)
-    print_scores(loaded.summary_, as_json=False)
-    for distance, rows in class_rows(loaded, words).items():
-        print(f"\nclasses of the word {distance} back")
-        print_table(["class", "weight", "words"], rows)
     if html is not None:
         from spectragram.plots.bigram import bigram_page
 
         write_page(html, bigram_page(loaded, model.name, words))
+    print_scores(loaded.summary_, as_json=False)
+    for distance, rows in class_rows(loaded, words).items():
+        print(f"\nclasses of the word {distance} back")
+        print_table(["class", "weight", "words"], rows)
 
 
 def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:

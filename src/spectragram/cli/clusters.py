@@ -177,6 +177,10 @@ def inspect(
     from spectragram.clusters import WordClusters
 
     loaded = WordClusters.load(model)
+    if html is not None:
+        from spectragram.plots.clusters import clusters_page
+
+        write_page(html, clusters_page(loaded, model.name))
     print_scores(loaded.summary_, as_json=False)
     print()
     rows = [
@@ -184,10 +188,6 @@ def inspect(
         for prefix, group in loaded.cut(depth).items()
     ]
     print_table(["path", "words", "most frequent"], rows)
-    if html is not None:
-        from spectragram.plots.clusters import clusters_page
-
-        write_page(html, clusters_page(loaded, model.name))
 
 
 def export(model: Model, format: Format = "paths", out: OutText = None) -> None:

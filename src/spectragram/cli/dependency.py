@@ -140,8 +140,15 @@ def inspect(
     """Sizes; which modifiers frequent tags take; with --head the automaton of one of them."""
     from spectragram.dependency import DependencyParser
     from spectragram.dependency.inspection import frequent_modifiers, head_dfa
+    from spectragram.errors import InputError
 
+    if text is not None and html is None:
+        raise InputError("--parse draws trees on a page", remedy="give --html FILE as well")
     parser = DependencyParser.load(model)
+    if html is not None:
+        from spectragram.plots.dependency import dependency_page
+
+        write_page(html, dependency_page(parser, model.name, head, direction, states, _first(text, 5)))
     print_scores(parser.summary_, as_json=False)
     print()
     if head is None:
@@ -149,10 +156,6 @@ def inspect(
     else:
         found = head_dfa(parser, head, direction, states)
         print_table(["state", "stop", "on", "goes to", "times"], found.rows())
-    if html is not None:
-        from spectragram.plots.dependency import dependency_page
-
-        write_page(html, dependency_page(parser, model.name, head, direction, states, _first(text, 5)))
 
 
 def demo() -> None:

@@ -47,8 +47,9 @@ def settings_of(parser: DependencyParser) -> Settings:
     parser._choose("tag_column", parser.tag_column, ("auto", "xpos", "upos"))
     for name, least in (("n_states", 1), ("max_iter", 0), ("n_epochs", 0), ("n_models", 1)):
         parser._check_whole(name, least)
-    parser._check_whole("random_state", 0, or_else=())
     parser._check_number("min_mass")
+    if (parser.min_mass or 0.0) > 1:
+        raise InputError(f"min_mass={parser.min_mass!r}", remedy="give a share of the singular values, 0 to 1")
     return Settings(
         learner=parser.learner,
         factors=parser.factors,

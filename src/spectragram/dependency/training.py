@@ -15,6 +15,7 @@ from spectragram.dependency.labels import Labels, learn_labels
 from spectragram.dependency.learners import Training, learn_grammar, n_steps
 from spectragram.dependency.model import Member, Model
 from spectragram.dependency.settings import Settings
+from spectragram.engine import require_memory
 from spectragram.progress import progress
 
 __all__ = ["train"]
@@ -32,6 +33,9 @@ def train(sentences: Sequence[Sentence], settings: Settings) -> tuple[Model, int
     counts = alphabet.tags.counts.astype(np.float64)
     sequences = modifier_sequences(encoded, heads, len(counts))
     training = Training(sequences, counts, alphabet.coarse_of)
+    # Two automata for each tag, each with a matrix for each tag; EM holds the old ones, the new and the counts.
+    n_bytes = 3 * 8.0 * 2 * (len(counts) * settings.n_states) ** 2
+    require_memory(n_bytes, f"n_states={settings.n_states}", "use fewer states")
     # Seeds of members do not depend on how many there are.
     seeds = np.random.default_rng(settings.seed).spawn(settings.n_models + 1)
     fallback = _learn_automata("det+f", training, settings, seeds[0])
