@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from spectragram.automata import Automaton, scoring
-from spectragram.automata.estimator import STOP
 from spectragram.automata.settings import LEARNERS
 from spectragram.data.corpus import Corpus
+from spectragram.data.vocabulary import END
 from spectragram.errors import InputError, NotFittedError, RankError
 from spectragram.metrics import next_symbol_error
 from spectragram.synthetic.automata import PNFA, all_strings
@@ -63,7 +63,7 @@ def test_probabilities_sum_to_one_and_the_direct_sum_agrees(learner, corpus) -> 
 def test_wer_counts_every_event(corpus) -> None:
     model = Automaton(learner="bigram").fit(corpus)
     strings = [corpus.decode(i) for i in range(200)]
-    expected = next_symbol_error(strings, model.predict(strings), stop=STOP)
+    expected = next_symbol_error(strings, model.predict(strings), stop=END)
     assert model.evaluate(strings)["wer"] == pytest.approx(expected)
 
 
@@ -71,8 +71,8 @@ def test_an_unknown_symbol_is_never_a_hit() -> None:
     model = Automaton(learner="bigram").fit([["a"]] * 30)
     strings = [["a", "never"], ["a"]]
     predicted = model.predict(strings)
-    assert predicted[0][1] == STOP
-    expected = next_symbol_error(strings, predicted, stop=STOP)
+    assert predicted[0][1] == END
+    expected = next_symbol_error(strings, predicted, stop=END)
     assert model.evaluate(strings)["wer"] == pytest.approx(expected)
 
 

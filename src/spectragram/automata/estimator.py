@@ -28,15 +28,12 @@ from spectragram.automata.strings import (
 )
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.vocabulary import END, Vocabulary
 from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.progress import progress
 
-__all__ = ["STOP", "Automaton"]
-
-STOP = "</s>"
-"""What a prediction of the end of the string is called."""
+__all__ = ["Automaton"]
 
 
 class Automaton(Estimator):
@@ -217,7 +214,7 @@ class Automaton(Estimator):
         A string of t symbols gets t + 1 predictions: before each symbol and after the last.
         """
         paths = self._mapped(self._encoded(X), Predicted.best_paths)
-        names = np.array([*self.vocabulary_.words, STOP], object)
+        names = np.array([*self.vocabulary_.words, END], object)
         return [names[path].tolist() for shard in paths for path in shard]
 
     def value(self, X: Strings) -> np.ndarray:

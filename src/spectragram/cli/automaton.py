@@ -202,7 +202,7 @@ def export(
 def demo() -> None:
     """Learn the part-of-speech sequences of the embedded English corpus and show what comes next."""
     from spectragram.automata import Automaton
-    from spectragram.automata.estimator import STOP
+    from spectragram.data.vocabulary import END
     from spectragram.synthetic import english_tagged
 
     strings = [tags for _, tags in english_tagged(3000, seed=1)]
@@ -215,7 +215,7 @@ def demo() -> None:
     print_table(["learner", "wrong next tag %", "perplexity per string", "seconds"], rows)
     prefix = list(test_part[0][:3])
     chances = model.predict_next([prefix])[0]
-    best = sorted(zip(chances, [*model.vocabulary_.words, STOP], strict=True), reverse=True)[:4]
+    best = sorted(zip(chances, [*model.vocabulary_.words, END], strict=True), reverse=True)[:4]
     note("")
     print(f"after {' '.join(prefix)}: " + ", ".join(f"{symbol} {chance:.2f}" for chance, symbol in best))
     print("sampled: " + " ".join(model.sample(1)[0]))
@@ -248,9 +248,9 @@ def _basis(text: str) -> str | int | float:
 
 
 def _next_lines(model: Automaton, corpus: Corpus, top: int) -> list[str]:
-    from spectragram.automata.estimator import STOP
+    from spectragram.data.vocabulary import END
 
-    names = [*model.vocabulary_.words, STOP]
+    names = [*model.vocabulary_.words, END]
     lines = []
     for chances in model.predict_next(corpus):
         best = (-chances).argsort(kind="stable")[:top]

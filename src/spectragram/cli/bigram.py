@@ -76,9 +76,9 @@ def predict(
     tokens: Annotated[bool, typer.Option("--tokens", help="One token a line with its surprisal in bits.")] = False,
 ) -> None:
     """Log-probability of every line: log-prob TAB words TAB unknown words; each line on its own."""
+    from spectragram.data.vocabulary import END
     from spectragram.files import output, read_lines
     from spectragram.lm import ClassBigram
-    from spectragram.lm.estimator import BOUNDARY
 
     loaded = ClassBigram.load(model)
     known = loaded.vocabulary_
@@ -87,7 +87,7 @@ def predict(
             words = line.split()
             surprisal = loaded.surprisal([words])[0]
             if tokens:
-                shown = [*words, BOUNDARY] if loaded.boundaries else words
+                shown = [*words, END] if loaded.boundaries else words
                 stream.writelines(f"{word}\t{bits:.4f}\n" for word, bits in zip(shown, surprisal, strict=True))
                 stream.write("\n")
             else:

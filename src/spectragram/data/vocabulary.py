@@ -10,10 +10,13 @@ import numpy as np
 
 from spectragram.errors import InputError
 
-__all__ = ["UNKNOWN", "Vocabulary"]
+__all__ = ["END", "UNKNOWN", "Vocabulary"]
 
 UNKNOWN = "<unk>"
 """The word that stands for all words outside the vocabulary, as in Liang's tool and WikiText."""
+
+END = "</s>"
+"""What stands for the end of a sentence or string, where it is predicted."""
 
 
 class Vocabulary:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import UNKNOWN, Vocabulary
+from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, whole_or_nothing
@@ -23,7 +23,6 @@ from spectragram.progress import Report, progress
 __all__ = ["ClassBigram"]
 
 Text = Corpus | Iterable[Sequence[str]]
-BOUNDARY = "</s>"
 DEFAULT_STATES = 128
 WORDS_PER_STATE = 8
 
@@ -221,8 +220,8 @@ class ClassBigram(Estimator):
         kept = Vocabulary.from_counts(counted, min_count=self.min_count, unknown=full.unknown or UNKNOWN)
         if kept.unknown is None:  # nothing was rare: still, other texts will hold words this one does not
             kept = Vocabulary([*kept.words, UNKNOWN], np.append(kept.counts, 0), UNKNOWN)
-        if self.boundaries and BOUNDARY not in kept:
-            kept = Vocabulary([*kept.words, BOUNDARY], np.append(kept.counts, len(corpus)), kept.unknown)
+        if self.boundaries and END not in kept:
+            kept = Vocabulary([*kept.words, END], np.append(kept.counts, len(corpus)), kept.unknown)
         if self.learner != "kn" and (self.n_states or 1) >= len(kept):
             raise InputError(
                 f"n_states={self.n_states or 1} for {len(kept)} words seen at least {self.min_count} times",
@@ -244,7 +243,7 @@ class ClassBigram(Estimator):
         """All sequences as one stream, with the boundary after each where it is used, (n,) int32."""
         if not self.boundaries:
             return np.asarray(corpus.tokens, np.int32)
-        return np.insert(corpus.tokens, corpus.offsets[1:], self.vocabulary_.index[BOUNDARY]).astype(np.int32)
+        return np.insert(corpus.tokens, corpus.offsets[1:], self.vocabulary_.index[END]).astype(np.int32)
 
     def _log(self, scored: Scored) -> np.ndarray:
         # A pure class model gives words it never saw probability zero: minus infinity, said plainly.
