@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
 from spectragram.cli.options import (
     Data,
     Dev,
@@ -102,7 +102,10 @@ def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json =
     from spectragram.lm import ClassBigram
 
     loaded = ClassBigram.load(model)
-    print_scores(loaded.evaluate(read_text(gold, loaded.vocabulary_), unknown=unknown), as_json=json)
+    corpus = read_text(gold, loaded.vocabulary_)
+    scores = loaded.evaluate(corpus, unknown=unknown)
+    remark_unknown(scores["unknown"], corpus.n_tokens)
+    print_scores(scores, as_json=json)
 
 
 def inspect(

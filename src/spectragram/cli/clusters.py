@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
 from spectragram.cli.options import (
     Best,
     Fast,
@@ -164,7 +164,9 @@ def evaluate(model: Model, gold: Gold, json: Json = False) -> None:
     """Mutual information of neighbouring clusters in a text, in nats."""
     from spectragram.clusters import WordClusters
 
-    print_scores(WordClusters.load(model).evaluate(gold), as_json=json)
+    scores = WordClusters.load(model).evaluate(gold)
+    remark_unknown(int(scores["unknown"]), int(scores["tokens"]))
+    print_scores(scores, as_json=json)
 
 
 def inspect(

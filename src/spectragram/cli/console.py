@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["format_value", "note", "print_scores", "print_table", "trained", "write_page"]
+__all__ = ["format_value", "note", "print_scores", "print_table", "remark_unknown", "trained", "write_page"]
 
 
 def note(text: str, *, quiet: bool = False) -> None:
@@ -46,6 +46,12 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         print("  ".join(parts).rstrip())
+
+
+def remark_unknown(n_unknown: int, n_tokens: int) -> None:
+    """A text of which the model knows less than half is probably not what was meant."""
+    if n_unknown > n_tokens / 2:
+        note(f"the model does not know {n_unknown} of {n_tokens} words: is this the right file?")
 
 
 def write_page(path: Path, page: str) -> None:
