@@ -125,3 +125,16 @@ def test_help_lists_every_learner(capsys):
     assert main(["train", "constituency", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown
+
+
+def test_a_sentence_without_derivation_has_one_tree(files, tmp_path, capsys):
+    (tmp_path / "odd").write_text("the dog the\nThe dog barks .\n")
+    first, second = run(capsys, "predict", files / "m", tmp_path / "odd", "--kbest", 2).splitlines()
+    value, tree = first.split("\t")
+    assert float(value) == float("-inf")
+    assert parse_tree(tree).leaves() == ["the", "dog", "the"]
+    assert float(second.split("\t")[0]) > float("-inf")
+
+
+def test_inspect_shows_the_tree_of_a_sentence(files, capsys):
+    assert "(DT The)" in run(capsys, "inspect", files / "m", "--rules", 0, "--sentence", "The dog barks .")

@@ -91,8 +91,6 @@ def test_two_columns_and_an_ensemble(tmp_path: Path, corpus: dict[str, Path]) ->
     options = ["--columns", "0,1", "--models", "2", "--fast", "--iterations", "1", "-q"]
     assert main(["train", "tagger", str(tmp_path / "three.gz"), "--out", str(tmp_path / "m"), *options]) == 0
     assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "three.gz")]) == 0
-    # --drop says which utterances count, not which columns are read.
-    assert main(["evaluate", str(tmp_path / "m"), str(tmp_path / "three.gz"), "--drop", "sa1"]) == 0
 
 
 def test_frames(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,3 +170,48 @@ def test_help_lists_every_learner(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "tagger", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert ", ".join(LEARNERS[:-1]) + " or " + LEARNERS[-1] in shown
+
+
+CONLLU = "1\tdogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+
+
+@pytest.fixture(scope="module")
+def columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("columns")
+    (folder / "train").write_text("dogs\tN\nbark\tV\n\ncats\tN\nsleep\tV\n\n" * 20)
+    (folder / "bare").write_text("dogs\nbark\n\n")
+    (folder / "german").write_text("dogs\tSubstantiv\nbark\tVerb\n\n")
+    (folder / "ud.txt").write_text(CONLLU * 20)
+    assert main(["train", "tagger", str(folder / "train"), "-o", str(folder / "m"), "--fast", "-q"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["evaluate", "{m}", "{ud.txt}"], "is CoNLL-U"),
+        (["predict", "{m}", "{ud.txt}"], "is CoNLL-U"),
+        (["evaluate", "{m}", "{bare}"], "column 0 of 1 is observed and cannot be the label"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--columns", "0,1"], "column 1 of 2 is observed"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--label", "0"], "column 0 of 2 is observed"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--dev", "{german}"], "without a single label"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--emissions", "gaussian"], "for text"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--drop", "sa1"], "only frames of speech"),
+        (["train", "tagger", "{ud.txt}", "-o", "{new}", "--columns", "1,2"], "columns of CoNLL-U"),
+        (["inspect", "{m}", "--words", "-1"], "--words"),
+    ],
+)
+def test_files_and_options_that_do_not_fit_are_refused(
+    arguments: list[str], said: str, columns: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {f"{{{name}}}": str(columns / name) for name in ("m", "ud.txt", "bare", "train", "german", "new")}
+    assert main([names.get(argument, argument) for argument in arguments]) == 2
+    assert said in capsys.readouterr().err
+    assert not (columns / "new").exists()
+
+
+def test_conllu_is_known_by_its_content(columns: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "tagger", str(columns / "ud.txt"), "-o", str(columns / "ud.sgm"), "--fast", "-q"]) == 0
+    assert main(["predict", str(columns / "ud.sgm"), str(columns / "ud.txt")]) == 0
+    assert capsys.readouterr().out == CONLLU * 20
+    (columns / "ud.sgm").unlink()

@@ -17,7 +17,7 @@ def test_accuracy_and_unknown_words() -> None:
     words = [["the", "gnu", "sleeps"], ["gnu", "eats"]]
     scores = tagging_scores(POS, GUESS, words=words, known={"the", "gnu"})
     assert scores["accuracy"] == 80
-    assert (scores["unknown_accuracy"], scores["unknown_tokens"]) == (50, 2)
+    assert (scores["unknown_accuracy"], scores["unknown"]) == (50, 2)
     assert (scores["exact"], scores["sentences"], scores["tokens"]) == (50, 2, 5)
     assert "span_f1" not in scores
 

@@ -209,3 +209,14 @@ def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
     by_ending = [[word[-1] for word, _ in sequence] for sequence in X]
     assert Tagger(1).fit(X, by_ending)._trained.lexicon.by_looks
     assert Tagger(1).fit(WORDS, CHUNKS)._trained.lexicon.by_looks
+
+
+def test_nothing_has_no_marginals() -> None:
+    tagger = Tagger(1).fit([["a", "b"]] * 5, [["X", "Y"]] * 5)
+    assert tagger.predict_marginals([]) == []
+    assert [rows.shape for rows in tagger.predict_marginals([[], ["a"]])] == [(0, 2), (1, 2)]
+
+
+def test_labels_that_are_a_text_are_refused() -> None:
+    with pytest.raises(InputError, match="are a text"):
+        Tagger(1).fit([["a", "b"]] * 5, ["XY"] * 5)

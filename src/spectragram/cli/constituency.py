@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice, pairwise
@@ -125,7 +126,7 @@ def _answers(
         return lambda batch: _marginal_lines(loaded, batch)
     if surprisal:
         return lambda batch: [
-            " ".join(f"{(before - after) / 0.6931471805599453:.4f}" for before, after in pairwise(logs))
+            " ".join(f"{(before - after) / math.log(2):.4f}" for before, after in pairwise(logs))
             for logs in loaded.prefix_log_prob(batch)
         ]
     return lambda batch: [str(tree) for tree in loaded.parse(batch)]
@@ -160,13 +161,17 @@ def inspect(
     model: Model,
     html: Html = None,
     rules: Annotated[int, typer.Option("--rules", min=0, help="Most probable rules shown per state.")] = 3,
-    sentence: Annotated[str, typer.Option("--sentence", help="With --html: also its tree and chart.")] = "",
+    sentence: Annotated[str, typer.Option("--sentence", help="Also its tree; with --html its chart.")] = "",
 ) -> None:
     """Sizes, states per label, and what each state prefers; with --html as a page with pictures."""
     from spectragram.constituency import ConstituencyParser
     from spectragram.constituency.inspection import label_rows, state_rows
 
     loaded = ConstituencyParser.load(model)
+    if html is not None:
+        from spectragram.plots.trees import constituency_page
+
+        write_page(html, constituency_page(loaded, model.name, sentence))
     print_scores(loaded.summary_, as_json=False)
     print()
     header = ["label", "nodes", "states"]
@@ -174,10 +179,8 @@ def inspect(
     if rules and loaded.learner != "spectral":
         print()
         print_table(["label", "state", "share", "most probable"], state_rows(loaded.grammars_[0], rules))
-    if html is not None:
-        from spectragram.plots.trees import constituency_page
-
-        write_page(html, constituency_page(loaded, model.name, sentence))
+    if sentence.split():
+        print("\n" + loaded.parse([sentence.split()])[0].pretty())
 
 
 def demo() -> None:

@@ -36,7 +36,7 @@ Columns = Annotated[str, typer.Option("--columns", help="Observation columns, co
 Label = Annotated[
     str, typer.Option("--label", help="Label: a column number (default the last); upos or xpos of CoNLL-U.")
 ]
-FileFormat = Annotated[str, typer.Option("--format", help="auto (by the file's name), columns, conllu or npz.")]
+FileFormat = Annotated[str, typer.Option("--format", help="auto (by name and content), columns, conllu or npz.")]
 Drop = Annotated[str, typer.Option("--drop", help="Leave out utterances whose names end so: sa1,sa2.")]
 
 
@@ -135,22 +135,22 @@ def evaluate(
 def inspect(
     model: Model,
     html: Html = None,
-    words: Annotated[int, typer.Option("--words", help="Typical observations shown per state.")] = 8,
+    words: Annotated[int, typer.Option("--words", min=1, help="Typical observations shown per state.")] = 8,
 ) -> None:
     """Sizes, and what the hidden states of every label stand for."""
     from spectragram.tagging import Tagger
     from spectragram.tagging.inspection import typical_observations
 
     tagger = Tagger.load(model)
+    if html is not None:
+        from spectragram.plots.tagger import tagger_page
+
+        write_page(html, tagger_page(tagger, model.name, words))
     print_scores(tagger.summary_, as_json=False)
     rows = [[label, state, " ".join(typical)] for label, state, typical in typical_observations(tagger, words)]
     if rows:
         print()
         print_table(["label", "state", "typical observations"], rows)
-    if html is not None:
-        from spectragram.plots.tagger import tagger_page
-
-        write_page(html, tagger_page(tagger, model.name, words))
 
 
 def demo() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -196,10 +197,18 @@ class ConstituencyParser(Estimator):
         return [posteriors for posteriors, _, _ in found]
 
     def kbest(self, sentences: Iterable[Sentence], k: int) -> list[list[tuple[Tree, float]]]:
-        """Up to ``k`` different trees a sentence, best first by the max-rule score, with log p(tree | sentence)."""
-        found = self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), sentences)
-        self.n_negative_ = sum(n for _, n in found)
-        return [trees for trees, _ in found]
+        """Up to ``k`` different trees a sentence, best first by the max-rule score, with log p(tree | sentence).
+
+        A sentence that the grammar cannot derive has one, that of :meth:`parse`, with minus infinity.
+        """
+        listed = list(sentences)
+        found = self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), listed)
+        n_negative = sum(n for _, n in found)
+        underivable = iter(
+            self.parse([sentence for sentence, (trees, _) in zip(listed, found, strict=True) if not trees])
+        )
+        self.n_negative_ = n_negative
+        return [trees or [(next(underivable), -math.inf)] for trees, _ in found]
 
     def score(self, X: Iterable[Tree | str], y: object = None) -> float:
         """F1 of labelled brackets, 0 to 1, for scikit-learn's model selection."""

@@ -40,7 +40,7 @@ def tagging_scores(
     Returns
     -------
     dict
-        ``accuracy exact sentences tokens``; with words ``unknown_accuracy unknown_tokens``; when every gold
+        ``accuracy exact sentences tokens``; with words ``unknown_accuracy unknown``; when every gold
         label is O or a prefix with a type (``B-NP``), ``span_f1 span_precision span_recall``.
     """
     gold, predicted = list(gold), list(predicted)
@@ -50,7 +50,7 @@ def tagging_scores(
     if words is not None and known is not None:
         unknown = [hit for pair in paired_tokens(hits, words, "words") for hit, word in pair if word not in known]
         scores["unknown_accuracy"] = percent(sum(unknown), len(unknown))
-        scores["unknown_tokens"] = len(unknown)
+        scores["unknown"] = len(unknown)
     if _are_spans({label for sentence in gold for label in sentence}):
         scores |= {f"span_{name}": value for name, value in span_scores(gold, predicted).items()}
     scores["exact"] = percent(sum(map(all, hits)), len(hits))

@@ -175,7 +175,7 @@ class Tagger(Estimator):
     ) -> list[np.ndarray]:
         """p(label | sequence) of every token: one array (length, n_labels) a sequence, rows sum to one."""
         observed, probabilities, _ = self._probabilities(X, fixed)
-        return np.split(probabilities, observed.offsets[1:-1])
+        return [probabilities[start:stop] for start, stop in pairwise(observed.offsets.tolist())]
 
     def _probabilities(
         self, X: Sequences, fixed: Iterable[Sequence[str | None]] | None
@@ -211,7 +211,7 @@ class Tagger(Estimator):
             known = self.known_words_
         scores = tagging_scores(gold, predicted, words=words, known=known)
         table = span_table if "span_f1" in scores else label_table
-        return {"unknown" if name == "unknown_tokens" else name: value for name, value in scores.items()} | {
+        return scores | {
             "tokens_per_second": per_second(int(scores["tokens"]), seconds),
             "negative": self.n_negative_,
             "labels": table(gold, predicted),

@@ -1,6 +1,6 @@
 """Files with labels: column files, CoNLL-U, and .npz archives of speech frames.
 
-Which one a file is follows from its name (``.conllu``, ``.npz``; anything else has columns) unless it is said. A
+Which one a file is follows from its name (``.conllu``, ``.npz``) and its content unless it is said. A
 :class:`Layout` travels with the model, so that later files are read the same way.
 """
 
@@ -16,9 +16,9 @@ import numpy as np
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
 from spectragram.data.conllu import Sentence, read_conllu, write_conllu
 from spectragram.errors import InputError
-from spectragram.files import Source, output
+from spectragram.files import Source, output, read_lines
 
-__all__ = ["FORMATS", "LabelledFile", "Layout", "read_labelled"]
+__all__ = ["FORMATS", "LabelledFile", "Layout", "looks_like_conllu", "read_labelled"]
 
 FORMATS = ("auto", "columns", "conllu", "npz")
 
@@ -44,15 +44,23 @@ class Layout:
     drop: tuple[str, ...] = ()
 
     def resolved(self, source: Source) -> Layout:
-        """The same with the format, and the place of the label, that the file's name says."""
+        """The same with the format, and the place of the label, that the file says."""
         if self.format not in FORMATS:
             raise InputError(f"format {self.format!r}", remedy=f"choose among {', '.join(FORMATS)}")
         name = str(source).removesuffix(".gz")
-        by_name = "conllu" if name.endswith(".conllu") else "npz" if name.endswith(".npz") else "columns"
+        by_name = "npz" if name.endswith(".npz") else "conllu" if looks_like_conllu(source) else "columns"
         kind = by_name if self.format == "auto" else self.format
         label = self.label or {"conllu": "upos", "columns": "-1", "npz": "frame_phone"}[kind]
         if kind == "columns" and not label.removeprefix("-").isdigit():
             raise InputError(f"label column {label!r}", remedy="give a number, 0 for the first, -1 for the last")
+        if kind == "conllu" and self.columns != (0,):
+            raise InputError(
+                "columns of CoNLL-U", remedy="it is the form that is observed; for others --format columns"
+            )
+        if kind != "npz" and self.drop:
+            raise InputError(
+                "utterances to drop from text", remedy="only frames of speech (.npz) have named utterances"
+            )
         return Layout(kind, self.columns, label, self.drop)
 
     def to_state(self) -> dict[str, Any]:
@@ -98,11 +106,46 @@ def read_labelled(source: Source, layout: Layout, *, labels: bool = True) -> Lab
 
 
 def _from_columns(source: Source, layout: Layout, labels: bool) -> LabelledFile:
+    if 0 in layout.columns and looks_like_conllu(source):
+        raise InputError(
+            "is CoNLL-U, whose first column numbers words",
+            path=source,
+            remedy="give a column file like the training data, or train on CoNLL-U",
+        )
     wanted = [*layout.columns, *([int(layout.label)] if labels else [])]
     sentences: list[ColumnSentence] = list(read_columns(source, wanted))
     n = len(layout.columns)
+    if labels and sentences:
+        _require_label_column(sentences[0], layout, source)
     X = [s.columns[0] if n == 1 else list(zip(*s.columns[:n], strict=True)) for s in sentences]
     return LabelledFile(X, [s.columns[n] for s in sentences] if labels else [], sentences, layout)
+
+
+def _require_label_column(sentence: ColumnSentence, layout: Layout, source: Source) -> None:
+    """The label must not be one of the observed columns: models would read it off, and scores mean nothing."""
+    n = len(sentence.lines[0].split(sentence.separator if sentence.separator == "\t" else None))
+    label = int(layout.label) % n
+    if label in [column % n for column in layout.columns]:
+        raise InputError(
+            f"column {label} of {n} is observed and cannot be the label",
+            path=source,
+            line=sentence.line,
+            remedy="give data with a label column, and choose --columns and --label",
+        )
+
+
+def looks_like_conllu(source: Source) -> bool:
+    """Whether a file is CoNLL-U by its name or its first word, a number and nine more columns after tabs.
+
+    Standard input can be read once only and does not count.
+    """
+    if str(source).removesuffix(".gz").endswith(".conllu"):
+        return True
+    if str(source) == "-" or not Path(source).is_file() or str(source).endswith(".npz"):
+        return False
+    first = next((line for _, line in read_lines(source) if line.strip() and not line.startswith("#")), "")
+    cells = first.split("\t")
+    return len(cells) == 10 and cells[0] in ("1", "1-2", "1-3", "0.1")
 
 
 def _from_conllu(source: Source, layout: Layout, labels: bool) -> LabelledFile:

@@ -124,7 +124,13 @@ def encode_labels(
 
     Labels outside a given vocabulary are -1. Every sequence needs as many labels as observations.
     """
-    listed = [list(sequence) for sequence in labels]
+    listed = []
+    for number, sequence in enumerate(labels, start=1):
+        if isinstance(sequence, str):
+            raise InputError(
+                f"the labels of sequence {number} are a text ({sequence!r})", remedy="give a list of labels"
+            )
+        listed.append(list(sequence))
     lengths = np.diff(offsets)
     if len(listed) != len(lengths):
         raise InputError(

@@ -72,6 +72,8 @@ class Settings:
 
 def emits_gaussians(learner: str, emissions: str, *, frames: bool) -> bool:
     """Whether states emit vectors; refuses a learner whose states cannot."""
+    if emissions == "gaussian" and not frames:
+        raise InputError("emissions='gaussian' for text", remedy="only frames of speech have Gaussians; leave it out")
     gaussian = frames and emissions != "classes" and learner in WITH_GAUSSIANS
     if frames and emissions == "gaussian" and not gaussian:
         raise InputError(

@@ -80,6 +80,11 @@ def _judge(trained: Trained, dev: tuple[Sequences, Labels], settings: Settings) 
     """Accuracy of a member on held-out data."""
     observed = trained.observe(dev[0])
     gold, _ = encode_labels(dev[1], observed.offsets, Vocabulary(trained.labels))
+    if not (gold >= 0).any():
+        raise InputError(
+            "held-out data without a single label of the training data",
+            remedy=f"give data labelled like it: {', '.join(trained.labels[:5])} ...",
+        )
 
     def accuracy(member: Member) -> float:
         weight, n_jobs = settings.emission_weight, settings.n_jobs
