@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -17,6 +18,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -145,3 +147,14 @@ def test_no_block_escapes_the_test(page: Path) -> None:
         assert block.language in ("python", "console", "text", "") or block.language.startswith("{"), block.language
         if block.language in ("text", ""):
             assert not re.search(r"^\$ |^>>> ", block.content, re.MULTILINE), f"{page.name}: {block.content[:60]}"
+
+
+def test_the_code_that_the_notation_names_is_there() -> None:
+    names = re.findall(r"`(spectragram\.[\w.]+)`", (ROOT / "docs" / "notation.md").read_text(encoding="utf-8"))
+    assert len(names) > 40
+    for name in names:
+        found: Any = importlib.import_module("spectragram")
+        for depth, part in enumerate(name.split(".")[1:], start=2):
+            if not hasattr(found, part):
+                importlib.import_module(".".join(name.split(".")[:depth]))
+            found = getattr(found, part)
