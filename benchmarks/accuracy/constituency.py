@@ -38,7 +38,9 @@ def run(quick: bool) -> list[Row]:
         train, dev, limit = TREEBANKS[name]
         trees = list(read_trees(folder / train))
         gold = list(read_trees(folder / dev))[:limit]
-        for setting in ["fast", "default"] if quick else list(SETTINGS):
+        # 54,175 trees with the preset "best" take 20 minutes and 10 GB: see the reproduction of Cohen & Collins 2014.
+        several = list(SETTINGS)[: -1 if name == "icepahc" else None]
+        for setting in ["fast", "default"] if quick else several:
             rows += _measure(f"{name} {setting}", SETTINGS[setting], trees, gold, BERKELEY.get(name))
     return rows
 
