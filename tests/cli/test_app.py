@@ -17,6 +17,7 @@ import pytest
 from spectragram import Tagger, storage
 from spectragram._version import __version__
 from spectragram.cli import app, main
+from spectragram.clusters import count_files
 from spectragram.errors import InputError
 from spectragram.kinds import KINDS
 
@@ -147,11 +148,14 @@ def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
     assert error.strip() == "interrupted"
 
 
-def test_the_papers_of_the_help_are_those_there_are() -> None:
-    from spectragram.cli.app import PAPERS as named
+def test_names_that_are_written_twice_agree() -> None:
+    """Importing them would make every command slow to start."""
+    from spectragram.cli import app as cli
+    from spectragram.clusters import counts
     from spectragram.reproduce import PAPERS
 
-    assert list(named) == list(PAPERS)
+    assert list(cli.PAPERS) == list(PAPERS)
+    assert cli.COUNTS_KIND == counts.COUNTS_KIND
 
 
 @pytest.fixture(scope="module")
@@ -174,13 +178,16 @@ def bigram(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["inspect", "{m}", "--html", "{nowhere}/x.html"], "there is no such folder"),
         (["evaluate", "{m}", "{m}"], "is a model file"),
         (["demo", "--write", "{text}"], "is no folder"),
+        (["predict", "-", "{text}"], "cannot come from standard input"),
+        (["inspect", "{counts}"], "holds counts of words and no model"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_done(
     arguments: list[str], said: str, bigram: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (bigram / "empty").touch()
-    names = {name: str(bigram / name) for name in ("text", "m", "new", "empty", "nowhere")}
+    count_files(bigram / "text").save(bigram / "counts")
+    names = {name: str(bigram / name) for name in ("text", "m", "new", "empty", "nowhere", "counts")}
     before = {path.name: path.read_bytes() for path in bigram.iterdir()}
     assert main([argument.format(**names) for argument in arguments]) == 2
     shown = capsys.readouterr()
@@ -240,3 +247,10 @@ def test_every_kind_exports_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     for name, array in stored.arrays.items():
         assert np.array_equal(np.array(content["arrays"][name]["values"], array.dtype).reshape(array.shape), array)
     assert main(["export", str(tmp_path / "m"), "--format", "yaml"]) == 2
+
+
+def test_inspect_gives_json(bigram: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(bigram / "m"), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["learner"] == "kn"
+    assert summary["tokens"] == 360

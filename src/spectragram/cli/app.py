@@ -22,6 +22,8 @@ from spectragram.cli.export_json import export_json
 from spectragram.errors import InputError, ModelFileError
 from spectragram.kinds import KINDS, kind_named
 
+COUNTS_KIND = "word-pair-counts"
+"""What files of counts call themselves (``spectragram.clusters.counts``, which is slow to import)."""
 PAPERS = ("balle-2014", "cohen-2012", "cohen-collins-2014", "stratos-2013", "stratos-2014")
 HELP = {"help_option_names": ["-h", "--help"]}
 
@@ -102,11 +104,17 @@ def _function_for(verb: str, args: list[str]) -> Callable[..., None]:
         if arg.startswith("-"):
             continue
         try:
-            module = commands(storage.read_header(arg).kind)
+            kind = storage.read_header(arg).kind
         except ModelFileError as error:
             trouble = trouble or error
             continue
+        if kind == COUNTS_KIND:
+            remedy = "counts are the DATA of: spectragram train clusters"
+            raise InputError("holds counts of words and no model", path=arg, remedy=remedy)
+        module = commands(kind)
         return getattr(module, verb, export_json)
+    if args[0] == "-":
+        raise InputError("a model cannot come from standard input", remedy=f"spectragram {verb} MODEL -")
     raise trouble or InputError(f"no MODEL given to '{verb}'", remedy=f"see: spectragram {verb} --help")
 
 

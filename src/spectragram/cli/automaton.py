@@ -145,6 +145,7 @@ def inspect(
         str | None, typer.Option("--strings", help="Strings for the DFA approximation; default: sampled ones.")
     ] = None,
     states: Annotated[int, typer.Option("--states", min=1, help="States of the DFA approximation.")] = 8,
+    json: Json = False,
 ) -> None:
     """Sizes and parts of a model, and its deterministic approximation; --html draws it."""
     from spectragram.automata import Automaton
@@ -156,7 +157,9 @@ def inspect(
         from spectragram.plots.automata import automaton_page
 
         write_page(html, automaton_page(loaded, model.name, dfa))
-    print_scores({name: value for name, value in loaded.summary_.items() if name != "parts"}, as_json=False)
+    print_scores(loaded.summary_, as_json=json)
+    if json:
+        return
     parts = loaded.summary_.get("parts", [])
     if parts:
         print()

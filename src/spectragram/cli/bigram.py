@@ -112,6 +112,7 @@ def inspect(
     model: Model,
     html: Html = None,
     words: Annotated[int, typer.Option("--words", min=1, help="Most probable words shown per class.")] = 10,
+    json: Json = False,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
     from spectragram.lm import ClassBigram
@@ -122,7 +123,9 @@ def inspect(
         from spectragram.plots.bigram import bigram_page
 
         write_page(html, bigram_page(loaded, model.name, words))
-    print_scores(loaded.summary_, as_json=False)
+    print_scores(loaded.summary_, as_json=json)
+    if json:
+        return
     for distance, rows in class_rows(loaded, words).items():
         print(f"\nclasses of the word {distance} back")
         print_table(["class", "weight", "words"], rows)

@@ -174,6 +174,7 @@ def inspect(
     html: Html = None,
     depth: Annotated[int, typer.Option("--depth", min=1, help="Levels of the hierarchy to print.")] = 4,
     words: Annotated[int, typer.Option("--words", min=1, help="Example words of each node.")] = 8,
+    json: Json = False,
 ) -> None:
     """Sizes, and the upper hierarchy with the most frequent words of each node."""
     from spectragram.clusters import WordClusters
@@ -183,7 +184,9 @@ def inspect(
         from spectragram.plots.clusters import clusters_page
 
         write_page(html, clusters_page(loaded, model.name))
-    print_scores(loaded.summary_, as_json=False)
+    print_scores(loaded.summary_, as_json=json)
+    if json:
+        return
     print()
     rows = [
         [prefix, len(group), " ".join(sorted(group, key=loaded.vocabulary_.index.__getitem__)[:words])]

@@ -162,6 +162,7 @@ def inspect(
     html: Html = None,
     rules: Annotated[int, typer.Option("--rules", min=0, help="Most probable rules shown per state.")] = 3,
     sentence: Annotated[str, typer.Option("--sentence", help="Also its tree; with --html its chart.")] = "",
+    json: Json = False,
 ) -> None:
     """Sizes, states per label, and what each state prefers; with --html as a page with pictures."""
     from spectragram.constituency import ConstituencyParser
@@ -172,7 +173,9 @@ def inspect(
         from spectragram.plots.trees import constituency_page
 
         write_page(html, constituency_page(loaded, model.name, sentence))
-    print_scores(loaded.summary_, as_json=False)
+    print_scores(loaded.summary_, as_json=json)
+    if json:
+        return
     print()
     header = ["label", "nodes", "states"]
     print_table(header, label_rows(loaded.grammars_[0]))

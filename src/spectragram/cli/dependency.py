@@ -136,6 +136,7 @@ def inspect(
     direction: Annotated[str, typer.Option("--direction", help="left or right.")] = "left",
     states: Annotated[int, typer.Option("--states", min=1, help="States of its deterministic approximation.")] = 10,
     text: Annotated[str | None, typer.Option("--parse", help="CoNLL-U file whose first trees are drawn.")] = None,
+    json: Json = False,
 ) -> None:
     """Sizes; which modifiers frequent tags take; with --head the automaton of one of them."""
     from spectragram.dependency import DependencyParser
@@ -149,7 +150,9 @@ def inspect(
         from spectragram.plots.dependency import dependency_page
 
         write_page(html, dependency_page(parser, model.name, head, direction, states, _first(text, 5)))
-    print_scores(parser.summary_, as_json=False)
+    print_scores(parser.summary_, as_json=json)
+    if json:
+        return
     print()
     if head is None:
         print_table(["head", "direction", "none", "frequent first modifiers"], frequent_modifiers(parser))

@@ -19,7 +19,7 @@ States = Annotated[int | None, typer.Option("--states", min=1, help="Hidden stat
 Dev = Annotated[str | None, typer.Option("--dev", help="Held-out data for early stopping and choices.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Same data, same seed, same model.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processor cores to use; -1 means all.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Fast = Annotated[bool, typer.Option("--fast", help="Preset: quickest to train and use.")]
 Best = Annotated[bool, typer.Option("--best", help="Preset: most accurate, slower.")]

@@ -136,6 +136,7 @@ def inspect(
     model: Model,
     html: Html = None,
     words: Annotated[int, typer.Option("--words", min=1, help="Typical observations shown per state.")] = 8,
+    json: Json = False,
 ) -> None:
     """Sizes, and what the hidden states of every label stand for."""
     from spectragram.tagging import Tagger
@@ -146,7 +147,9 @@ def inspect(
         from spectragram.plots.tagger import tagger_page
 
         write_page(html, tagger_page(tagger, model.name, words))
-    print_scores(tagger.summary_, as_json=False)
+    print_scores(tagger.summary_, as_json=json)
+    if json:
+        return
     rows = [[label, state, " ".join(typical)] for label, state, typical in typical_observations(tagger, words)]
     if rows:
         print()

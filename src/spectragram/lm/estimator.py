@@ -121,7 +121,7 @@ class ClassBigram(Estimator):
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
             "types": len(self.vocabulary_),
-            "iterations": {str(d): n for d, n in self.n_iter_.items()},
+            **({"iterations": {str(d): n for d, n in self.n_iter_.items()}} if self.n_iter_ else {}),
             "seconds": round(time.perf_counter() - started, 2),
         }
         return self
