@@ -39,27 +39,26 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--no-history", action="store_true", help="do not append to benchmarks/history.jsonl")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for name in _names(options.only):
-        start = time.perf_counter()
-        found = importlib.import_module("benchmarks." + name.replace("/", ".")).run(options.quick)
-        rows += [{"benchmark": name, **row} for row in found]
-        print(f"\n{name}: {time.perf_counter() - start:.1f} s" + ("" if found else ", skipped: no data or no peer"))
-        if found:
-            print_table(["name", "measure", "ours", "anchor", "", "anchor from"], [_line(row) for row in found])
     run = {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "library": __version__,
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "quick": options.quick,
-        "rows": rows,
     }
+    rows: list[dict[str, Any]] = []
+    for name in _names(options.only):
+        start = time.perf_counter()
+        found = importlib.import_module("benchmarks." + name.replace("/", ".")).run(options.quick)
+        rows += (new := [{"benchmark": name, **row} for row in found])
+        if new and not options.no_history:  # at once: a long run may be interrupted
+            with (HERE / "history.jsonl").open("a", encoding="utf-8") as history:
+                history.write(json.dumps({**run, "rows": new}) + "\n")
+        print(f"\n{name}: {time.perf_counter() - start:.1f} s" + ("" if found else ", skipped: no data or no peer"))
+        if found:
+            print_table(["name", "measure", "ours", "anchor", "", "anchor from"], [_line(row) for row in found])
     if options.json:
-        options.json.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
-    if rows and not options.no_history:
-        with (HERE / "history.jsonl").open("a", encoding="utf-8") as history:
-            history.write(json.dumps(run) + "\n")
+        options.json.write_text(json.dumps({**run, "rows": rows}, indent=1) + "\n", encoding="utf-8")
 
 
 def _names(only: list[str]) -> list[str]:
