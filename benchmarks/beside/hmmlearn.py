@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.util import find_spec
 
 import numpy as np
@@ -16,6 +17,7 @@ def run(quick: bool) -> list[Row]:
         return []
     from hmmlearn.hmm import CategoricalHMM
 
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it remarks that a second fit begins anew
     corpus = sample_corpus(50_000 if quick else 400_000)
     lengths = np.diff(corpus.offsets)
     symbols, lengths = corpus.tokens[:, np.newaxis], lengths[lengths > 0]
