@@ -23,7 +23,7 @@ from spectragram.automata.spectral import learn_spectral
 from spectragram.data.pautomac import read_pautomac, read_pautomac_solution
 from spectragram.metrics import pautomac_scores
 
-PROBLEMS = (1, 3, 7, 29, 33, 39, 45)
+PROBLEMS = (1, 7, 29, 45)
 ENVIRONMENT = PeerEnvironment("splearn", ["scikit-splearn==1.2.1", "numpy<2"])
 SCRIPT = "splearn_pautomac.py"
 BASIS = 2000
