@@ -21,7 +21,6 @@ from spectragram.automata.strings import (
     Strings,
     held_out_strings,
     known_only,
-    over_alphabet,
     require_known,
     require_strings,
     unseen_rate,
@@ -273,7 +272,7 @@ class Automaton(Estimator):
 
     def _encoded(self, X: Strings) -> Corpus:
         self._require_fitted()
-        return over_alphabet(X, self.vocabulary_)
+        return Corpus.over(X, self.vocabulary_)
 
     def _mapped(self, corpus: Corpus, reduce: Callable[[Predicted], Any]) -> list[Any]:
         found, self.n_negative_ = map_shards(self.model_, corpus, reduce, n_jobs=self.n_jobs)

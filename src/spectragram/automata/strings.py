@@ -17,7 +17,6 @@ __all__ = [
     "held_out_strings",
     "hold_out",
     "known_only",
-    "over_alphabet",
     "require_known",
     "require_strings",
     "sample_strings",
@@ -32,16 +31,6 @@ HELD_OUT_SHARE = 0.1
 MAX_HELD_OUT = 5000
 
 
-def over_alphabet(X: Strings, vocabulary: Vocabulary) -> Corpus:
-    """Strings over the symbols of a vocabulary; symbols outside it are -1."""
-    if not isinstance(X, Corpus):
-        return Corpus.from_sequences(X, vocabulary)
-    if X.vocabulary is vocabulary or X.vocabulary.words == vocabulary.words:
-        return X
-    ids = np.append(vocabulary.encode(X.vocabulary.words), -1)
-    return Corpus(ids[X.tokens].astype(np.int32), X.offsets, vocabulary)
-
-
 def known_only(corpus: Corpus) -> Corpus:
     """The strings that hold known symbols only."""
     return take(corpus, np.flatnonzero(count_unknown(corpus) == 0))
@@ -49,7 +38,7 @@ def known_only(corpus: Corpus) -> Corpus:
 
 def held_out_strings(dev: Strings, vocabulary: Vocabulary) -> Corpus:
     """The strings of ``dev`` that can be judged by: those of known symbols only."""
-    known = known_only(over_alphabet(dev, vocabulary))
+    known = known_only(Corpus.over(dev, vocabulary))
     if not len(known):
         raise InputError("no held-out string of known symbols only", remedy="give strings like those of training")
     return known

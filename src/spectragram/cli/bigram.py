@@ -9,13 +9,13 @@ import typer
 
 from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
 from spectragram.cli.options import (
+    ITERATIONS,
     Data,
     Dev,
     Format,
     Gold,
     Html,
     Input,
-    Iterations,
     Jobs,
     Json,
     MinCount,
@@ -41,7 +41,7 @@ def train(
     dev: Dev = None,
     order: Annotated[int, typer.Option("--order", min=1, max=3, help="Longest n-gram of the Kneser-Ney model.")] = 3,
     prior: Annotated[float, typer.Option("--prior", min=0, help="Pull of rare histories to the class mix.")] = 10.0,
-    iterations: Iterations = 30,
+    iterations: Annotated[int, ITERATIONS] = 30,
     min_count: MinCount = 2,
     boundaries: Annotated[bool, typer.Option("--boundaries", help="Predict the ends of lines too.")] = False,
     seed: Seed = 0,
@@ -57,7 +57,7 @@ def train(
         learner,
         order=order,
         prior=prior,
-        max_iter=30 if iterations is None else iterations,
+        max_iter=iterations,
         min_count=min_count,
         boundaries=boundaries,
         random_state=seed,

@@ -118,10 +118,11 @@ def _counted(model: WordClusters, data: list[str], kept: Path | None) -> PairCou
 
     if len(data) == 1 and Path(data[0]).is_file():
         try:
-            if storage.read_header(data[0]).kind == COUNTS_KIND:
-                return PairCounts.load(data[0])
+            holds_counts = storage.read_header(data[0]).kind == COUNTS_KIND
         except ModelFileError:
-            pass  # text
+            holds_counts = False  # text
+        if holds_counts:
+            return PairCounts.load(data[0])
     return model.count(data, checkpoint=kept)
 
 

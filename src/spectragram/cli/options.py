@@ -23,7 +23,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Fast = Annotated[bool, typer.Option("--fast", help="Preset: quickest to train and use.")]
 Best = Annotated[bool, typer.Option("--best", help="Preset: most accurate, slower.")]
-Iterations = Annotated[int | None, typer.Option("--iterations", min=0, help="EM iterations, at most.")]
+ITERATIONS = typer.Option("--iterations", min=0, help="EM iterations, at most.")
+Iterations = Annotated[int | None, ITERATIONS]
 Models = Annotated[int | None, typer.Option("--models", min=1, help="Models that vote.")]
 MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Rarer words count as unknown.")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page with pictures.")]

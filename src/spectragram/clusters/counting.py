@@ -28,7 +28,7 @@ import numpy as np
 from spectragram import storage
 from spectragram.clusters.counts import COUNTS_KIND, PairCounts, TextOptions
 from spectragram.clusters.pairs import PairCounter, StreamPairs
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, word_lists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
@@ -93,16 +93,8 @@ def count_files(
 
 def normalised_words(sequences: Corpus | Iterable[Sequence[str]], options: TextOptions) -> list[list[str]]:
     """Sentences as lists of words in the spelling that ``options`` ask for."""
-    if isinstance(sequences, Corpus):
-        sequences = [sequences.vocabulary.decode(tokens) for tokens in sequences]
     listed = []
-    for i, sequence in enumerate(sequences):
-        if isinstance(sequence, str):
-            raise InputError(
-                f"sequence {i} is a string ({sequence[:40]!r})",
-                remedy="give lists of words, e.g. sentence.split(), or count_files(paths) for files",
-            )
-        words = list(sequence)
+    for i, words in enumerate(word_lists(sequences)):
         for word in words:
             if not isinstance(word, str) or not word:
                 raise InputError(f"sequence {i} holds {word!r}", remedy="give non-empty strings")

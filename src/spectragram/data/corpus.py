@@ -13,7 +13,7 @@ import numpy as np
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
-__all__ = ["Corpus"]
+__all__ = ["Corpus", "word_lists"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,17 @@ class Corpus:
         tokens = vocabulary.encode(symbols)
         offsets = np.concatenate([[0], np.cumsum([len(sequence) for sequence in listed])]).astype(np.int64)
         return cls(tokens, offsets, vocabulary)
+
+    @classmethod
+    def over(cls, X: Corpus | Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
+        """X over the symbols of a vocabulary, whether it is encoded already or not; others are unknown."""
+        if not isinstance(X, Corpus):
+            return cls.from_sequences(X, vocabulary)
+        if X.vocabulary is vocabulary or X.vocabulary == vocabulary:
+            return X
+        # A token outside X's own vocabulary (-1) is outside this one too: it takes the last entry.
+        ids = np.append(vocabulary.encode(X.vocabulary.words), np.int32(vocabulary.unknown_id))
+        return cls(ids[X.tokens], X.offsets, vocabulary)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -112,3 +123,15 @@ def _listed(sequence: Iterable[str], i: int) -> list[str]:
             f"sequence {i} is a {type(sequence).__name__} ({sequence!r})",
             remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
         ) from None
+
+
+def word_lists(X: Corpus | Iterable[Sequence[str]]) -> Iterator[list[str]]:
+    """Sentences as lists of words; a text is refused, since its characters would be taken for words."""
+    if isinstance(X, str):
+        raise InputError(f"one text ({X[:40]!r}) where lists of words were expected", remedy="split it into sentences")
+    for i, sequence in enumerate(X):
+        if isinstance(sequence, str):
+            raise InputError(
+                f"sequence {i} is a string ({sequence[:40]!r})", remedy="give lists of words, e.g. sentence.split()"
+            )
+        yield X.vocabulary.decode(sequence) if isinstance(X, Corpus) else _listed(sequence, i)

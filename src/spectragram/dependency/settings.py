@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -68,11 +69,8 @@ def _basis(basis: object) -> str | float:
     """Any number is a factor: heads have alphabets of very different sizes, one size for all would suit none."""
     if basis == "sigma-lambda":
         return "sigma-lambda"
-    try:
-        if not isinstance(basis, (str, bool)) and 0 < (factor := float(basis)) < math.inf:  # type: ignore[arg-type]
-            return factor
-    except (TypeError, ValueError):
-        pass
+    if isinstance(basis, numbers.Real) and not isinstance(basis, bool) and 0 < float(basis) < math.inf:
+        return float(basis)
     raise InputError(
         f"basis={basis!r}", remedy='give "sigma-lambda", or how many substrings for each symbol, a number above 0'
     )

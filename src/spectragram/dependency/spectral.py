@@ -74,7 +74,7 @@ def head_automaton(
     if not len(modifiers):
         return WFA(np.ones(1), np.zeros((0, 1, 1)), np.ones(1)), modifiers
     corpus = Corpus(local.astype(np.int32), offsets, Vocabulary([str(symbol) for symbol in modifiers]))
-    block = count_hankel(corpus, find_basis(corpus, basis if isinstance(basis, str) else float(basis)))
+    block = count_hankel(corpus, find_basis(corpus, basis))
     # min_mass is a share of the sum of all singular values, the learner's threshold one of the largest.
     smallest = SMALLEST
     if min_mass > 0.0:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, word_lists
 from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
 from spectragram.errors import InputError
@@ -211,7 +211,7 @@ class ClassBigram(Estimator):
 
     def _training_corpus(self, X: Text) -> Corpus:
         """Encoded with a vocabulary that has the unknown word, and the boundary where it is used."""
-        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(_word_lists(X))
+        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(word_lists(X))
         if corpus.n_tokens < 3:
             raise InputError(f"a text of {corpus.n_tokens} words", remedy="give at least a few sentences")
         full = corpus.vocabulary
@@ -230,14 +230,7 @@ class ClassBigram(Estimator):
         return Corpus(kept.encode(full.words)[corpus.tokens], corpus.offsets, kept)
 
     def _encoded(self, X: Text) -> Corpus:
-        if isinstance(X, Corpus):
-            if X.vocabulary is self.vocabulary_ or X.vocabulary == self.vocabulary_:
-                return X
-            ids = self.vocabulary_.encode(X.vocabulary.words)
-            # A token outside X's own vocabulary (-1) is outside ours too.
-            tokens = np.where(X.tokens < 0, self.vocabulary_.unknown_id, ids[X.tokens])
-            return Corpus(tokens.astype(np.int32), X.offsets, self.vocabulary_)
-        return Corpus.from_sequences(_word_lists(X), self.vocabulary_)
+        return Corpus.over(X if isinstance(X, Corpus) else word_lists(X), self.vocabulary_)
 
     def _stream(self, corpus: Corpus) -> np.ndarray:
         """All sequences as one stream, with the boundary after each where it is used, (n,) int32."""
@@ -291,15 +284,3 @@ class ClassBigram(Estimator):
         self.vocabulary_ = Vocabulary.from_state(values["vocabulary"])
         self.n_iter_ = {int(d): int(n) for d, n in values["n_iter"].items()}
         self.model_ = LanguageModel.from_state(values["model"], arrays, len(self.vocabulary_))
-
-
-def _word_lists(X: Iterable[Sequence[str]]) -> Iterable[Sequence[str]]:
-    """X, unless it holds strings: their characters would be taken for words."""
-    if isinstance(X, str):
-        raise InputError(f"one text ({X[:40]!r}) where lists of words were expected", remedy="split it into sentences")
-    for i, sequence in enumerate(X):
-        if isinstance(sequence, str):
-            raise InputError(
-                f"sequence {i} is a string ({sequence[:40]!r})", remedy="give lists of words, e.g. sentence.split()"
-            )
-        yield sequence

@@ -47,9 +47,16 @@ class Layout:
         """The same with the format, and the place of the label, that the file says."""
         if self.format not in FORMATS:
             raise InputError(f"format {self.format!r}", remedy=f"choose among {', '.join(FORMATS)}")
-        name = str(source).removesuffix(".gz")
-        by_name = "npz" if name.endswith(".npz") else "conllu" if looks_like_conllu(source) else "columns"
-        kind = by_name if self.format == "auto" else self.format
+        kind = self.format
+        if kind == "auto":
+            is_npz = str(source).removesuffix(".gz").endswith(".npz")
+            kind = "npz" if is_npz else "conllu" if looks_like_conllu(source) else "columns"
+        elif kind == "columns" and 0 in self.columns and looks_like_conllu(source):
+            raise InputError(
+                "is CoNLL-U, whose first column numbers words",
+                path=source,
+                remedy="give a column file like the training data, or train on CoNLL-U",
+            )
         label = self.label or {"conllu": "upos", "columns": "-1", "npz": "frame_phone"}[kind]
         if kind == "columns" and not label.removeprefix("-").isdigit():
             raise InputError(f"label column {label!r}", remedy="give a number, 0 for the first, -1 for the last")
@@ -106,12 +113,6 @@ def read_labelled(source: Source, layout: Layout, *, labels: bool = True) -> Lab
 
 
 def _from_columns(source: Source, layout: Layout, labels: bool) -> LabelledFile:
-    if 0 in layout.columns and looks_like_conllu(source):
-        raise InputError(
-            "is CoNLL-U, whose first column numbers words",
-            path=source,
-            remedy="give a column file like the training data, or train on CoNLL-U",
-        )
     wanted = [*layout.columns, *([int(layout.label)] if labels else [])]
     sentences: list[ColumnSentence] = list(read_columns(source, wanted))
     n = len(layout.columns)
