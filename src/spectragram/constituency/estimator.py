@@ -162,7 +162,6 @@ class ConstituencyParser(Estimator):
         self._choose("decoder", self.decoder, DECODERS)
         for name, least in (("n_states", 1), ("n_models", 1), ("max_iter", 0)):
             self._check_whole(name, least)
-        self._check_whole("random_state", 0, or_else=())
         self._check_number("noise")
         chosen = self._with_preset(PRESETS)
         directions = chosen["binarisations"]
@@ -203,12 +202,10 @@ class ConstituencyParser(Estimator):
         """
         listed = list(sentences)
         found = self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), listed)
-        n_negative = sum(n for _, n in found)
-        underivable = iter(
-            self.parse([sentence for sentence, (trees, _) in zip(listed, found, strict=True) if not trees])
-        )
-        self.n_negative_ = n_negative
-        return [trees or [(next(underivable), -math.inf)] for trees, _ in found]
+        self.n_negative_ = sum(n for _, n in found)
+        underivable = [sentence for sentence, (trees, _) in zip(listed, found, strict=True) if not trees]
+        glued = iter(self._map(self._parse_one, underivable))
+        return [trees or [(next(glued)[0], -math.inf)] for trees, _ in found]
 
     def score(self, X: Iterable[Tree | str], y: object = None) -> float:
         """F1 of labelled brackets, 0 to 1, for scikit-learn's model selection."""

@@ -242,7 +242,7 @@ class Tagger(Estimator):
             self._choose(name, getattr(self, name), choices)
         for name, least in (("n_states", 1), ("n_models", 1), ("max_iter", 0)):
             self._check_whole(name, least)
-        for name, least in (("n_starts", 1), ("n_codes", 1), ("random_state", 0)):
+        for name, least in (("n_starts", 1), ("n_codes", 1)):
             self._check_whole(name, least, or_else=())
         for name in ("smoothing", "ridge"):
             self._check_number(name)
