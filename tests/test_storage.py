@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import struct
@@ -13,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from spectragram import storage
 from spectragram.errors import InputError, ModelFileError
 from spectragram.estimator import Estimator
+from spectragram.storage import files
 
 HEADER: dict[str, Any] = {
     "params": {"n_states": 4, "learner": "spectral", "kappa": 5.0, "dev": None},
@@ -60,8 +61,9 @@ def rebuilt(raw: bytes, change: Callable[[dict[str, Any], dict[str, Any]], None]
     table = json.loads(raw[8 : 8 + length])
     envelope = json.loads(table["__metadata__"]["spectragram"])
     change(table, envelope)
-    text = json.dumps(envelope)
-    table["__metadata__"] = {"spectragram": text, "checksum": storage._digest(text)}
+    envelope.pop("checksum", None)
+    envelope["checksum"] = files._digest_text(envelope)
+    table["__metadata__"] = {"spectragram": json.dumps(envelope)}
     return with_head(json.dumps(table).encode()) + raw[8 + length :]
 
 
@@ -80,7 +82,7 @@ def test_small_model_comes_back_identical(model: Path) -> None:
     assert_same(storage.read(model), HEADER, small_arrays())
 
 
-@pytest.mark.parametrize("dtype", storage.DTYPES.values(), ids=storage.DTYPES)
+@pytest.mark.parametrize("dtype", files.DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 2)], ids=str)
 def test_every_dtype_and_shape(tmp_path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).integers(0, 2, shape).astype(dtype)
@@ -126,19 +128,9 @@ def test_names_may_be_any_text_and_lone_surrogates_survive(tmp_path: Path) -> No
 
 
 def test_other_readers_of_safetensors_open_the_file(model: Path) -> None:
-    safetensors = pytest.importorskip("safetensors.numpy")
-    found = safetensors.load_file(model)
+    found = safetensors.numpy.load_file(model)
     for name, array in small_arrays().items():
         np.testing.assert_array_equal(found[name], array)
-
-
-def test_arrays_lie_aligned_in_the_file(model: Path) -> None:
-    raw = model.read_bytes()
-    (length,) = struct.unpack("<Q", raw[:8])
-    table = json.loads(raw[8 : 8 + length])
-    table.pop("__metadata__")
-    for entry in table.values():
-        assert (8 + length + entry["data_offsets"][0]) % storage.DTYPES[entry["dtype"]].itemsize == 0
 
 
 def test_the_header_is_read_without_the_arrays(tmp_path: Path) -> None:
@@ -156,12 +148,32 @@ def test_reading_needs_no_second_copy_of_the_arrays(tmp_path: Path) -> None:
     path = tmp_path / "m"
     array = np.zeros(1 << 20)
     storage.write(path, "tagger", {}, {"big": array})
-    for work in (lambda: storage.read(path), lambda: storage.write(path, "tagger", {}, {"big": array})):
-        tracemalloc.start()
-        work()
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 1.1 * array.nbytes
+    tracemalloc.start()
+    storage.read(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.1 * array.nbytes
+
+
+def test_lists_of_strings_are_tensors(tmp_path: Path) -> None:
+    words = ["der", "", "Bär", "熊", "lone \udcff", "nul\0"]
+    storage.write(tmp_path / "m", "automaton", {}, {"words": words, "none": [], "counts": np.arange(6)})
+    stored = storage.read(tmp_path / "m")
+    assert stored.arrays["words"] == words
+    assert stored.arrays["none"] == []
+    assert safetensors.numpy.load_file(tmp_path / "m").keys() == {
+        "words.utf8",
+        "words.ends",
+        "none.utf8",
+        "none.ends",
+        "counts",
+    }
+
+
+@pytest.mark.parametrize("ends", [[3, 2, 4], [1, 2, 3], [1, 2, 5], [-1, 2, 4]], ids=str)
+def test_strings_that_do_not_fit_their_ends(ends: list[int]) -> None:
+    with pytest.raises(ValueError, match="do not fit"):
+        storage.unpack_strings(np.frombuffer(b"abcd", np.uint8), np.array(ends))
 
 
 # Writing
@@ -173,16 +185,13 @@ def test_the_same_model_gives_the_same_file(model: Path, tmp_path: Path) -> None
     assert (tmp_path / "again").read_bytes() == model.read_bytes()
 
 
-def test_an_interrupted_write_leaves_the_old_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = model.read_bytes()
 
-    def full_disk(array: np.ndarray) -> bytes:
-        if len(array.shape) == 1:
-            raise OSError(28, "No space left on device")
-        return array.tobytes()
+    def full_disk(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(storage, "_digest_arrays", lambda arrays: "")
-    monkeypatch.setattr(storage, "_bytes_of", full_disk)
+    monkeypatch.setattr("spectragram.files.os.fsync", full_disk)
     with pytest.raises(InputError, match=r"No space left on device.*old file, if any, is untouched"):
         storage.write(model, "automaton", {}, small_arrays())
     assert model.read_bytes() == before
@@ -212,7 +221,7 @@ def test_places_that_hold_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="is a directory"):
         storage.read(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(ModelFileError, match=r"0 bytes.*spectragram train"):
+    with pytest.raises(ModelFileError, match=r"is not a model file.*spectragram train"):
         storage.read(tmp_path / "file")
     with pytest.raises(ModelFileError, match="no such model file"):
         storage.read(tmp_path / "file" / "below")
@@ -221,24 +230,29 @@ def test_places_that_hold_no_model(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="no regular file"):
+    with pytest.raises(ModelFileError, match="not a regular file"):
         storage.read(tmp_path / "pipe")
 
 
 def test_other_files_are_told_apart(tmp_path: Path) -> None:
-    safetensors = pytest.importorskip("safetensors.numpy")
     foreign = tmp_path / "other.safetensors"
-    safetensors.save_file({"a": np.ones(3)}, foreign)
-    with pytest.raises(ModelFileError, match=r"is no spectragram model file; give a file that"):
+    safetensors.numpy.save_file({"a": np.ones(3)}, foreign)
+    with pytest.raises(ModelFileError, match=r"is not a spectragram model file; give a file that"):
         storage.read(foreign)
     foreign.write_text("The quick brown fox jumps over the lazy dog.\n" * 100)
-    with pytest.raises(ModelFileError, match="is no model file"):
+    with pytest.raises(ModelFileError, match="is not a model file"):
         storage.read(foreign)
 
 
 def test_a_later_format_asks_for_an_upgrade(model: Path) -> None:
     rebuild(model, lambda table, envelope: envelope.update(format=storage.FORMAT + 1, library="9.1"))
-    with pytest.raises(ModelFileError, match=r"format version 2; this library reads up to 1; upgrade.*9\.1"):
+    with pytest.raises(ModelFileError, match=r"format version 3; this library reads version 2; upgrade.*9\.1"):
+        storage.read(model)
+
+
+def test_an_earlier_format_asks_to_train_again(model: Path) -> None:
+    rebuild(model, lambda table, envelope: envelope.update(format=1, library="0.1"))
+    with pytest.raises(ModelFileError, match=r"format version 1; this library reads version 2; train.*0\.1"):
         storage.read(model)
 
 
@@ -314,7 +328,7 @@ def test_hostile_tables_are_refused(model: Path, change: Callable[[dict, dict], 
 )
 def test_hostile_json_is_refused(tmp_path: Path, head: bytes) -> None:
     (tmp_path / "m").write_bytes(with_head(head))
-    with pytest.raises(ModelFileError, match="spectragram train"):
+    with pytest.raises(ModelFileError, match=r"spectragram train|train the model again"):
         storage.read(tmp_path / "m")
 
 
@@ -342,7 +356,7 @@ def test_tensors_that_share_bytes_cannot_multiply_memory(tmp_path: Path) -> None
     rebuild(path, share)
     path.write_bytes(path.read_bytes()[: 8000 - 500 * 8000])
     tracemalloc.start()
-    with pytest.raises(ModelFileError, match="does not follow the one before it"):
+    with pytest.raises(ModelFileError, match="invalid offset"):
         storage.read(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -351,14 +365,16 @@ def test_tensors_that_share_bytes_cannot_multiply_memory(tmp_path: Path) -> None
 
 def test_bytes_after_the_last_tensor_are_refused(model: Path) -> None:
     model.write_bytes(model.read_bytes() + b"more")
-    with pytest.raises(ModelFileError, match=r"its tensors take \d+ bytes, the file has \d+"):
+    with pytest.raises(ModelFileError, match="not fully covered"):
         storage.read(model)
 
 
 def test_a_key_given_twice_is_refused_in_the_header_too(model: Path) -> None:
     raw = model.read_bytes()
-    assert rb"\"kind\": \"automaton\"" in raw
-    model.write_bytes(raw.replace(rb"\"kind\": \"automaton\"", rb"\"kind\": 1, \"kind\": 23"))
+    old = rb"\"kind\": \"automaton\""
+    new = rb"\"kind\":1, \"kind\":2"
+    assert old in raw
+    model.write_bytes(raw.replace(old, new + b" " * (len(old) - len(new))))
     with pytest.raises(ModelFileError, match="a key appears twice"):
         storage.read(model)
 
@@ -406,18 +422,18 @@ def mutations(raw: bytes, rng: np.random.Generator, n: int) -> Iterator[bytes]:
 
 
 class Memory:
-    """Hands the reader bytes instead of a file, because thousands of files take long on a slow disk."""
+    """Reads bytes as a model file and watches how much memory that takes."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(storage, "_open", lambda path: io.BytesIO(self.content))
+    def __init__(self, path: Path) -> None:
+        self.path = path
 
     def read(self, content: bytes) -> storage.StoredModel | None:
         """What the bytes hold, or None where they are refused; it must not take much memory to find out."""
-        self.content = content
+        self.path.write_bytes(content)
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         try:
-            return storage.read("m")
+            return storage.read(self.path)
         except ModelFileError:
             return None
         finally:
@@ -425,9 +441,9 @@ class Memory:
 
 
 @pytest.fixture
-def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
+def memory(tmp_path: Path) -> Iterator[Memory]:
     tracemalloc.start()
-    yield Memory(monkeypatch)
+    yield Memory(tmp_path / "damaged")
     tracemalloc.stop()
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "MissingExtraError",
     "ModelFileError",
     "NotFittedError",
+    "ParameterError",
     "RankError",
     "SpectragramError",
 ]
@@ -49,6 +50,39 @@ def _rebuild_input_error(
     kind: type[InputError], problem: str, path: str | None, line: int | None, remedy: str | None
 ) -> InputError:
     return kind(problem, path=path, line=line, remedy=remedy)
+
+
+class ParameterError(InputError):
+    """A parameter whose value cannot be used.
+
+    It knows which parameter it is about, so that the command line can name its own option in the message. ``problem``
+    and ``remedy`` therefore speak of what the parameter means ("fewer states"), not of its name.
+
+    >>> str(ParameterError("n_states", 0, remedy="give a whole number of at least 1"))
+    'n_states=0; give a whole number of at least 1'
+    """
+
+    def __init__(self, parameter: str, value: object, problem: str = "", *, remedy: str | None = None) -> None:
+        self.parameter = parameter
+        self.value = value
+        self.reason = problem
+        super().__init__(f"{parameter}={value!r}" + (f" {problem}" if problem else ""), remedy=remedy)
+
+    def told_as(self, option: str) -> str:
+        """The message with another name for the parameter.
+
+        >>> ParameterError("n_states", 0, remedy="give at least 1").told_as("--states")
+        '--states 0; give at least 1'
+        """
+        parts = f"{option} {self.value}" + (f" {self.reason}" if self.reason else "")
+        return parts + (f"; {self.remedy}" if self.remedy else "")
+
+    def __reduce__(self) -> tuple:
+        return _rebuild_parameter_error, (self.parameter, self.value, self.reason, self.remedy)
+
+
+def _rebuild_parameter_error(parameter: str, value: object, reason: str, remedy: str | None) -> ParameterError:
+    return ParameterError(parameter, value, reason, remedy=remedy)
 
 
 class ModelFileError(InputError):

@@ -1,8 +1,9 @@
 """What all estimators share: scikit-learn's parameters, model files, clear refusals.
 
-A subclass names its ``kind``, keeps every constructor argument under its own name, ends learned attributes in
-``_`` and says with :meth:`Estimator._get_state` / :meth:`Estimator._set_state` which arrays and plain values
-make up a trained model. Saving, loading, and the command line follow from that.
+A subclass names its ``kind`` and its ``model_type``, keeps every constructor argument under its own name, and lets
+``fit`` put everything that prediction needs into ``model_``. What the parameters say is read by ``fit`` alone: a
+trained model depends on nothing but ``model_``, so ``set_params`` after ``fit`` changes neither predictions nor files.
+Only ``n_jobs`` and ``verbose`` say how to run rather than what to learn; they are read when used and never saved.
 """
 
 from __future__ import annotations
@@ -10,23 +11,35 @@ from __future__ import annotations
 import inspect
 import math
 import numbers
+import time
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ClassVar, Self, TypeVar
-
-import numpy as np
+from typing import Any, ClassVar, Protocol, Self, TypeVar
 
 from spectragram import storage
 from spectragram.display import shown_by
-from spectragram.errors import InputError, ModelFileError, NotFittedError
+from spectragram.errors import InputError, ModelFileError, NotFittedError, ParameterError
 from spectragram.files import Source
 
-__all__ = ["Estimator", "State", "prefixed", "whole_or_nothing", "without_prefix"]
+__all__ = ["Estimator", "State", "TrainedModel", "fitting", "prefixed", "without_prefix"]
 
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
-"""What a model file holds of a trained model: plain values and named arrays."""
+State = tuple[dict[str, Any], dict[str, Any]]
+"""What a model file holds of a trained model: plain values; named arrays and lists of strings."""
+RUN_TIME = ("n_jobs", "verbose")
+"""Parameters that say how to run, not what to learn."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class TrainedModel(Protocol):
+    """All that prediction needs, and nothing else; what a model file holds."""
+
+    def to_state(self) -> State:
+        """Plain values (anything JSON holds), and named arrays and lists of strings."""
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; raises ``KeyError`` or ``ValueError`` for what does not fit together."""
 
 
 def prefixed(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,25 +52,29 @@ def without_prefix(prefix: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     return {name[len(prefix) + 1 :]: array for name, array in arrays.items() if name.startswith(prefix + ".")}
 
 
-def whole_or_nothing(method: Method) -> Method:
-    """For ``fit``: the seed is checked, and training that fails or is interrupted leaves the estimator as it was."""
+def fitting(method: Method) -> Method:
+    """Decorate ``fit``: check the seed, time the training, and leave the estimator as it was if training fails."""
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = dict(vars(self))
+        started = time.perf_counter()
         self._check_whole("random_state", 0, or_else=())
         try:
-            return method(self, *args, **kwargs)
+            result = method(self, *args, **kwargs)
+            self.summary_["seconds"] = round(time.perf_counter() - started, 2)
+            self.fitted_params_ = {name: value for name, value in self.get_params().items() if name not in RUN_TIME}
         except BaseException:
             vars(self).clear()
             vars(self).update(before)
             raise
+        return result
 
     return guarded  # type: ignore[return-value]
 
 
 class Estimator:
-    """Base of the six estimators; never used alone.
+    """Base of all estimators; never used alone.
 
     It keeps scikit-learn's protocol (``clone``, ``GridSearchCV`` and pipelines work) without inheriting from its
     ``BaseEstimator``, whose import takes longer than most predictions: half of the time that a command needed.
@@ -65,6 +82,14 @@ class Estimator:
 
     kind: ClassVar[str]
     """Name of the model kind, as on the command line and in model files."""
+    model_type: ClassVar[type[TrainedModel]]
+    """What ``fit`` leaves in ``model_``."""
+    meanings: ClassVar[Mapping[str, int]] = {}
+    """Versions of whatever gives the learned weights their meaning (word classes, hash functions), by name.
+
+    They are written into model files. A file with other versions is refused, since its weights would meet features
+    that they were not learned for.
+    """
 
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
@@ -96,22 +121,18 @@ class Estimator:
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
 
-    def _get_state(self) -> State:
-        """Plain values (anything JSON holds) and named arrays of the trained model."""
-        raise NotImplementedError
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Restore what :meth:`_get_state` gave; raise ``KeyError`` or ``ValueError`` when it does not fit."""
-        raise NotImplementedError
-
     def save(self, path: Source) -> None:
-        """Write the trained model to one file (safetensors with a JSON header), atomically."""
+        """Write the trained model to one file (safetensors with a JSON header), atomically.
+
+        Equal training gives equal bytes: the time that training took is left out.
+        """
         self._require_fitted()
-        values, arrays = self._get_state()
+        values, arrays = self.model_.to_state()
         header = {
-            "params": self.get_params(deep=False),
+            "params": self.fitted_params_,
             "state": values,
-            "summary": getattr(self, "summary_", {}),
+            "summary": {name: value for name, value in self.summary_.items() if not name.startswith("seconds")},
+            "meanings": dict(self.meanings),
         }
         storage.write(path, self.kind, header, arrays)
 
@@ -129,10 +150,12 @@ class Estimator:
 
     @classmethod
     def _from_stored(cls, stored: storage.StoredModel, path: Source) -> Self:
+        cls._check_meanings(stored, path)
         try:
             model = cls(**stored.header["params"])
-            model._set_state(stored.header["state"], stored.arrays)
-            model.summary_ = stored.header.get("summary", {})
+            model.model_ = cls.model_type.from_state(stored.header["state"], stored.arrays)
+            model.summary_ = dict(stored.header["summary"])
+            model.fitted_params_ = dict(stored.header["params"])
         except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as trouble:
             raise ModelFileError(
                 f"its content does not make a '{cls.kind}' model ({type(trouble).__name__}: {trouble})",
@@ -141,16 +164,34 @@ class Estimator:
             ) from trouble
         return model
 
+    @classmethod
+    def _check_meanings(cls, stored: storage.StoredModel, path: Source) -> None:
+        """Refuse weights that were learned for features which this version computes in another way."""
+        written = stored.header.get("meanings", {})
+        for name, version in cls.meanings.items():
+            if written.get(name) != version:
+                raise ModelFileError(
+                    f"was trained with version {written.get(name)} of its {name}; this library has version {version}",
+                    path=path,
+                    remedy=f"use spectragram {stored.library}, which wrote it, or train the model again",
+                )
+
+    model_: TrainedModel
+    """All that was learned."""
+
+    fitted_params_: dict[str, Any]
+    """The parameters that the model was trained with, whatever :meth:`set_params` said since."""
+
     summary_: dict[str, Any]
     """How training went; kept in the model file, shown by ``inspect``.
 
-    The same names for all kinds: ``learner`` first, then ``states`` (of all symbols together) and ``models`` where
-    there are any, ``sentences`` and ``tokens`` that were read, ``types`` (different words), facts of the kind's own,
-    and ``seconds`` last.
+    The same names for all kinds: ``learner`` first, then ``states`` (summed over symbols) and ``models`` where there
+    are any, ``sentences`` and ``tokens`` that were read, ``types`` (different words), facts of the kind's own, and
+    ``seconds`` last. Names that begin with ``seconds`` are not saved.
     """
 
     def __sklearn_is_fitted__(self) -> bool:
-        return any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+        return "model_" in vars(self)
 
     def _require_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
@@ -163,7 +204,7 @@ class Estimator:
             return
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
             others = "".join(f" or {other!r}" for other in or_else)
-            raise InputError(f"{name}={value!r}", remedy=f"give a whole number of at least {least}{others}")
+            raise ParameterError(name, value, remedy=f"give a whole number of at least {least}{others}")
 
     def _check_number(self, name: str, least: float = 0.0, *, above: bool = False) -> None:
         """Refuse a parameter that is neither None nor a finite number from ``least`` on (``above``: greater)."""
@@ -173,7 +214,7 @@ class Estimator:
         fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
         if not fits or value < least or (above and value == least):
             bound = f"above {least:g}" if above else f"of at least {least:g}"
-            raise InputError(f"{name}={value!r}", remedy=f"give a number {bound}")
+            raise ParameterError(name, value, remedy=f"give a number {bound}")
 
     def _with_preset(self, presets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         """The values of ``self.preset``, with every parameter that was given (is not None) in its place."""
@@ -185,5 +226,5 @@ class Estimator:
     def _choose(name: str, value: str, choices: tuple[str, ...] | list[str]) -> str:
         """Return ``value`` if it is one of ``choices``; otherwise say which are."""
         if value not in choices:
-            raise InputError(f"{name}={value!r} is unknown", remedy=f"choose one of {', '.join(choices)}")
+            raise ParameterError(name, value, "is unknown", remedy=f"choose one of {', '.join(choices)}")
         return value

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 
-from spectragram.errors import SpectragramError
+from spectragram.errors import ParameterError, SpectragramError
 
 __all__ = ["main"]
 
 INTERRUPTED = 130
-OPTIONS = {
-    "max_iter": "--iterations",
-    "max_vocabulary": "--vocab",
-    "min_count": "--min-count",
-    "min_mass": "--min-mass",
-    "n_clusters": "--clusters",
-    "n_dimensions": "--dimensions",
-    "n_jobs": "--jobs",
-    "n_models": "--models",
-    "n_states": "--states",
-    "random_state": "--seed",
-    "tag_column": "--tags",
-}
-"""What errors call a parameter, and its option."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 fine, 1 our defect, 2 the user's, 130 interrupted."""
     from spectragram.cli.app import app
+    from spectragram.cli.options import option_of
 
     try:
         app(args=argv, prog_name="spectragram")
+    except ParameterError as trouble:
+        return _complain(trouble.told_as(option_of(trouble.parameter)))
     except SpectragramError as trouble:
         return _complain(str(trouble))
     except KeyboardInterrupt:
@@ -51,14 +39,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _complain(message: str) -> int:
-    told = re.sub(r"\b(" + "|".join(OPTIONS) + r")(=|\b)", _as_option, " ".join(message.split("\n")))
-    print("error: " + told, file=sys.stderr)
+    print("error: " + " ".join(message.split("\n")), file=sys.stderr)
     return 2
-
-
-def _as_option(found: re.Match[str]) -> str:
-    """A parameter of an estimator under the name that it has here."""
-    return OPTIONS[found[1]] + (" " if found[2] == "=" else "")
 
 
 def run() -> None:

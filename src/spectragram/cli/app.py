@@ -19,7 +19,7 @@ from spectragram._version import __version__
 from spectragram.cli.careful import careful, ends_quietly
 from spectragram.cli.console import note
 from spectragram.cli.export_json import export_json
-from spectragram.errors import InputError, ModelFileError
+from spectragram.errors import InputError
 from spectragram.kinds import KINDS, kind_named
 
 COUNTS_KIND = "word-pair-counts"
@@ -84,38 +84,64 @@ def _verb_of_model(verb: str, summary: str) -> None:
             print(f"Usage: spectragram {verb} MODEL ...\n\n  {summary}\n")
             print(f"  The options depend on the kind of MODEL: spectragram {verb} MODEL --help")
             raise typer.Exit(0 if args else 2)
-        function = _function_for(verb, args)
-        alone = typer.Typer(
-            add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
-        )
-        alone.command()(careful(function))
-        alone(args=args, prog_name=f"spectragram {verb}")
+        model = model_argument(verb, args)
+        if model is None:
+            raise InputError(f"no MODEL given to '{verb}'", remedy=f"see: spectragram {verb} --help")
+        _alone(_function(_kind_of(model, verb), verb))(args=args, prog_name=f"spectragram {verb}")
 
     settings = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
     app.command(verb, help=summary, context_settings=settings)(run)
 
 
-def _function_for(verb: str, args: list[str]) -> Callable[..., None]:
+def _function(kind: str, verb: str) -> Callable[..., None]:
+    """What a verb runs for a kind; every kind exports JSON, some other formats too."""
+    return getattr(commands(kind), verb, export_json)
+
+
+def _alone(function: Callable[..., None]) -> typer.Typer:
+    """A command line that is this function and nothing else."""
+    alone = typer.Typer(
+        add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
+    )
+    alone.command()(careful(function))
+    return alone
+
+
+def options_of(verb: str) -> dict[str, bool]:
+    """All options that a verb has for any kind, and whether each is followed by a value."""
+    found: dict[str, bool] = {}
+    for kind in KINDS:
+        for parameter in typer.main.get_command(_alone(_function(kind, verb))).params:
+            if parameter.param_type_name == "option":
+                takes_value = not getattr(parameter, "is_flag", False)
+                found |= dict.fromkeys((*parameter.opts, *parameter.secondary_opts), takes_value)
+    return found
+
+
+def model_argument(verb: str, args: list[str]) -> str | None:
+    """The first argument that is neither an option nor the value of one; None where there is no such argument."""
+    takes_value = options_of(verb)
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            return next(rest, None)
+        if not arg.startswith("-") or arg == "-":
+            return arg
+        if takes_value.get(arg, False):
+            next(rest, None)
+    return None
+
+
+def _kind_of(model: str, verb: str) -> str:
     from spectragram import storage
 
-    # MODEL comes first, but an option may stand before it: take the first argument that is a model file.
-    trouble: ModelFileError | None = None
-    for arg in args:
-        if arg.startswith("-"):
-            continue
-        try:
-            kind = storage.read_header(arg).kind
-        except ModelFileError as error:
-            trouble = trouble or error
-            continue
-        if kind == COUNTS_KIND:
-            remedy = "counts are the DATA of: spectragram train clusters"
-            raise InputError("holds counts of words and no model", path=arg, remedy=remedy)
-        module = commands(kind)
-        return getattr(module, verb, export_json)
-    if args[0] == "-":
+    if model == "-":
         raise InputError("a model cannot come from standard input", remedy=f"spectragram {verb} MODEL -")
-    raise trouble or InputError(f"no MODEL given to '{verb}'", remedy=f"see: spectragram {verb} --help")
+    kind = storage.read_header(model).kind
+    if kind == COUNTS_KIND:
+        remedy = "counts are the DATA of: spectragram train clusters"
+        raise InputError("holds counts of words, not a model", path=model, remedy=remedy)
+    return kind_named(kind).name
 
 
 @app.command()
@@ -145,7 +171,7 @@ def _write_corpus(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as trouble:
-        raise InputError(f"is no folder ({trouble.strerror})", path=folder, remedy="give a new folder") from None
+        raise InputError(f"is not a folder ({trouble.strerror})", path=folder, remedy="give a new folder") from None
     parts = (("train", 2000, 1), ("test", 200, 2))
     written = [path for part, n, seed in parts for path in write_english(folder, n, seed, part).values()]
     print(*written, sep="\n")  # all at once, whatever reads this

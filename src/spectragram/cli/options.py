@@ -36,3 +36,28 @@ def chosen_preset(fast: bool, best: bool) -> str:
     if fast and best:
         raise InputError("--fast and --best exclude each other", remedy="give one of them")
     return "fast" if fast else "best" if best else "default"
+
+
+OPTION_NAMES = {
+    "max_iter": "--iterations",
+    "max_vocabulary": "--vocab",
+    "n_clusters": "--clusters",
+    "n_codes": "--codes",
+    "n_dimensions": "--dimensions",
+    "n_epochs": "--epochs",
+    "n_jobs": "--jobs",
+    "n_models": "--models",
+    "n_states": "--states",
+    "random_state": "--seed",
+    "tag_column": "--tags",
+}
+"""Parameters of estimators whose options have other names."""
+
+
+def option_of(parameter: str) -> str:
+    """The option that sets a parameter of an estimator.
+
+    >>> option_of("n_states"), option_of("min_count")
+    ('--states', '--min-count')
+    """
+    return OPTION_NAMES.get(parameter, "--" + parameter.replace("_", "-"))

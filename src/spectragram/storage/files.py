@@ -1,0 +1,200 @@
+"""Write and read model files; :mod:`spectragram.storage` describes what is in them.
+
+Nothing in a file is executed or trusted. The safetensors library refuses a header of more than 100 MB, tensors that
+overlap, leave gaps or do not fit the file, so a hostile file can claim no more memory for arrays than it has bytes.
+The checks here come on top of that: kind, version, digests, and booleans that are neither 0 nor 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spectragram._version import __version__
+from spectragram.errors import InputError, ModelFileError
+from spectragram.files import Source, atomic_write
+from spectragram.storage.strings import join_strings, split_strings
+
+__all__ = ["FORMAT", "Arrays", "StoredModel", "read", "read_header", "write"]
+
+FORMAT = 2
+DTYPES = tuple(np.dtype(name) for name in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"))
+MAX_HEADER_BYTES = 100_000_000
+"""The limit of the safetensors library; beyond it nobody could open the file."""
+KEY = "spectragram"
+
+Arrays = Mapping[str, np.ndarray | Sequence[str]]
+"""Named arrays and lists of strings."""
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds: the kind of model, its JSON header, its arrays and lists of strings."""
+
+    kind: str
+    library: str
+    header: dict[str, Any]
+    arrays: dict[str, Any]
+
+
+def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Arrays) -> None:
+    """Write a model file; ``header`` may hold anything JSON does, numpy scalars and arrays included.
+
+    Tuples come back as lists, and keys as strings.
+    """
+    from safetensors.numpy import save
+
+    tensors = {name: _storable(name, array) for name, array in split_strings(arrays).items()}
+    envelope = {"format": FORMAT, "kind": kind, "library": __version__, "tensors": _digest_arrays(tensors)}
+    text = json.dumps(envelope | {"header": header}, default=_plain)
+    if len(text) > MAX_HEADER_BYTES // 2:
+        raise InputError(f"the model's header takes {len(text)} bytes", path=path, remedy="use a smaller vocabulary")
+    complete = json.loads(text)  # as it will be read: tuples have become lists, keys strings
+    complete["checksum"] = _digest_text(complete)
+    content = save(tensors, {KEY: json.dumps(complete)})
+    with atomic_write(path) as stream:
+        stream.write(content)
+
+
+def read_header(path: Source) -> StoredModel:
+    """Kind and header only (no arrays): cheap whatever the size of the model."""
+    with _opened(path) as file:
+        envelope = _envelope(path, file.metadata())
+    return StoredModel(envelope["kind"], envelope["library"], envelope["header"], {})
+
+
+def read(path: Source) -> StoredModel:
+    """Read and verify a whole model file."""
+    with _opened(path) as file:
+        envelope = _envelope(path, file.metadata())
+        try:
+            tensors = {name: file.get_tensor(name) for name in sorted(file.keys())}
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as trouble:
+            raise _damaged(path, f"its arrays cannot be read ({str(trouble)[:60]})") from None
+    for name, tensor in tensors.items():
+        if tensor.dtype not in DTYPES:
+            raise _damaged(path, f"tensor {name[:80]!r} has dtype {tensor.dtype}")
+        if tensor.dtype == bool and tensor.view(np.uint8).max(initial=0) > 1:
+            raise _damaged(path, "a boolean array holds a byte that is neither 0 nor 1")
+    if _digest_arrays(tensors) != envelope["tensors"]:
+        raise _damaged(path, "its checksum does not match its arrays")
+    try:
+        arrays = join_strings(tensors)
+    except ValueError as trouble:
+        raise _damaged(path, str(trouble)[:80]) from None
+    return StoredModel(envelope["kind"], envelope["library"], envelope["header"], arrays)
+
+
+@contextmanager
+def _opened(path: Source) -> Iterator[Any]:
+    """The file as safetensors; whatever is not one is refused with a reason."""
+    from safetensors import SafetensorError, safe_open
+
+    target = Path(path)
+    try:
+        if target.is_dir() or (target.exists() and not target.is_file()):
+            # Opening a pipe would wait for a writer, and reading a device might never end.
+            raise _foreign(path, "is a directory" if target.is_dir() else "is not a regular file")
+        with target.open("rb"):  # for the operating system's own reason if it may not be read
+            pass
+    except (FileNotFoundError, NotADirectoryError, ValueError) as trouble:  # ValueError: a NUL in the path
+        if isinstance(trouble, ModelFileError):
+            raise
+        raise ModelFileError("no such model file", path=path, remedy="check the path") from None
+    except OSError as trouble:
+        problem = f"may not be read ({trouble.strerror})"
+        raise ModelFileError(problem, path=path, remedy="check its permissions") from None
+    try:
+        with safe_open(target, framework="numpy") as file:
+            yield file
+    except (SafetensorError, OSError) as trouble:
+        reason = str(trouble).removeprefix("Error while deserializing header: ")
+        raise _foreign(path, f"is not a model file, or was cut short ({reason[:80]})") from None
+
+
+def _envelope(path: Source, metadata: Mapping[str, str] | None) -> dict[str, Any]:
+    if not metadata or KEY not in metadata:
+        raise _foreign(path, "is not a spectragram model file")
+    try:
+        envelope = json.loads(metadata[KEY], object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as trouble:
+        raise _damaged(path, f"its header is not JSON ({str(trouble)[:60]})") from None
+    if not isinstance(envelope, dict):
+        raise _damaged(path, "its header is not a JSON object")
+    _check_version(path, envelope)  # before anything else: another format may have other checks
+    checksum = envelope.pop("checksum", None)
+    if checksum != _digest_text(envelope):
+        raise _damaged(path, "its checksum does not match its header")
+    for key, kind in (("kind", str), ("library", str), ("tensors", str), ("header", dict)):
+        if not isinstance(envelope.get(key), kind):
+            raise _damaged(path, f"its header lacks '{key}'")
+    return envelope
+
+
+def _check_version(path: Source, envelope: Mapping[str, Any]) -> None:
+    version = envelope.get("format")
+    if type(version) is not int or version < 1:
+        raise _damaged(path, "it states no format version")
+    if version == FORMAT:
+        return
+    writer = f"the file was written by spectragram {str(envelope.get('library'))[:20]}"
+    remedy = f"upgrade spectragram ({writer})" if version > FORMAT else f"train the model again ({writer})"
+    problem = f"has format version {str(version)[:20]}; this library reads version {FORMAT}"
+    raise ModelFileError(problem, path=path, remedy=remedy)
+
+
+def _foreign(path: Source, problem: str) -> ModelFileError:
+    return ModelFileError(problem, path=path, remedy="give a file that 'spectragram train' wrote")
+
+
+def _damaged(path: Source, problem: str) -> ModelFileError:
+    return ModelFileError(problem, path=path, remedy="the file is damaged; copy it again or train the model again")
+
+
+def _storable(name: str, array: object) -> np.ndarray:
+    """In C order and little-endian, as files hold arrays (0-d stays 0-d)."""
+    array = np.asarray(array, order="C")
+    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    if array.dtype not in DTYPES:
+        raise InputError(
+            f"array '{name}' has dtype {array.dtype}, which model files cannot hold",
+            remedy="use a float, integer or boolean dtype",
+        )
+    return array
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise InputError(
+        f"a model file cannot hold {type(value).__name__}: {str(value)[:60]}",
+        remedy="give parameters as plain values: numbers, strings, lists (random_state as an integer)",
+    )
+
+
+def _digest_text(envelope: Mapping[str, Any]) -> str:
+    text = json.dumps(envelope, sort_keys=True)
+    return hashlib.blake2b(text.encode("ascii"), digest_size=16).hexdigest()
+
+
+def _digest_arrays(arrays: Mapping[str, np.ndarray]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for name, array in sorted(arrays.items()):
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        # Through uint8: numpy does not lend zero-size or 0-d arrays as bytes directly.
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key appears twice")
+    return found
