@@ -52,7 +52,7 @@ def test_automata_and_subspaces_are_drawn() -> None:
 
 TRAINED = {
     "automaton": lambda: sg.Automaton(2, "spectral").fit([["a", "b"], ["a", "b", "b"], ["b"]] * 30),
-    "bigram": lambda: sg.ClassBigram(2).fit([words for words, _ in english_tagged(100)]),
+    "lm": lambda: sg.LanguageModel(2).fit([words for words, _ in english_tagged(100)]),
     "clusters": lambda: sg.WordClusters(8).fit([words for words, _ in english_tagged(200)]),
     "constituency": lambda: sg.ConstituencyParser(preset="fast", n_states=2).fit(english_trees(60)),
     "dependency": lambda: sg.DependencyParser(2, preset="fast").fit(english_dependencies(60)),
@@ -69,7 +69,7 @@ def test_models_show_parameters_summary_and_a_picture(kind: str) -> None:
     facts = [name.replace("_", " ") for name in model.summary_ if name != "parts"]
     assert facts
     assert all(fact in shown for fact in facts)
-    assert ("<svg" in model._repr_html_()) == (kind not in ("bigram", "dependency"))
+    assert ("<svg" in model._repr_html_()) == (kind not in ("lm", "dependency"))
 
 
 def test_a_model_that_is_not_trained_says_so() -> None:

@@ -37,7 +37,7 @@ KINDS: dict[str, Kind] = {
         Kind("constituency", "spectragram.constituency", "ConstituencyParser", "phrase-structure trees"),
         Kind("dependency", "spectragram.dependency", "DependencyParser", "heads and relations"),
         Kind("clusters", "spectragram.clusters", "WordClusters", "word clusters and vectors from raw text"),
-        Kind("bigram", "spectragram.lm", "ClassBigram", "class language models and surprisal"),
+        Kind("lm", "spectragram.lm", "LanguageModel", "language models and surprisal"),
     )
 }
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 from spectragram import Tagger, storage
 from spectragram._version import __version__
@@ -76,7 +77,7 @@ def test_a_file_that_is_no_model(tmp_path: Path, capsys: pytest.CaptureFixture[s
     path.write_text("hello world, this is not a model")
     assert main(["evaluate", str(path), "gold"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"error: {path}: is no model file")
+    assert error.startswith(f"error: {path}: is not a model file")
     assert error.count("\n") == 1
 
 
@@ -131,9 +132,11 @@ def test_help_of_every_kind(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
 def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
     code = (
-        "import sys, time, spectragram.cli.bigram as bigram\n"
+        "import signal, sys, time, spectragram.cli.lm as lm\n"
+        # A shell that started the tests in the background has them ignore interrupts.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def slow():\n    print('ready', flush=True); time.sleep(60)\n"
-        "bigram.demo = slow; sys.argv = ['spectragram', 'demo', 'bigram']\n"
+        "lm.demo = slow; sys.argv = ['spectragram', 'demo', 'lm']\n"
         "from spectragram.cli import run; run()"
     )
     process = subprocess.Popen(
@@ -159,53 +162,76 @@ def test_names_that_are_written_twice_agree() -> None:
 
 
 @pytest.fixture(scope="module")
-def bigram(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bigram")
+def lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("lm")
     (folder / "text").write_text("the dog barks\na cat sleeps\nthe cat barks\n" * 40)
-    assert main(["train", "bigram", str(folder / "text"), "-o", str(folder / "m"), "--learner", "kn", "-q"]) == 0
+    assert main(["train", "lm", str(folder / "text"), "-o", str(folder / "m"), "--learner", "kn", "-q"]) == 0
     return folder
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["train", "bigram", "{text}", "-o", "{text}"], "is read by this very command"),
-        (["train", "bigram", "{text}", "-o", "-"], "cannot go to standard output"),
-        (["train", "bigram", "{text}", "-o", "{new}", "--dev", "{empty}"], "is empty; give held-out data"),
-        (["train", "bigram", "{text}", "-o", "{new}", "--seed", "-1"], "--seed"),
-        (["train", "bigram", "{text}", "-o", "{new}", "--states", "9999"], "--states"),
+        (["train", "lm", "{text}", "-o", "{text}"], "is read by this very command"),
+        (["train", "lm", "{text}", "-o", "-"], "cannot go to standard output"),
+        (["train", "lm", "{text}", "-o", "{new}", "--dev", "{empty}"], "is empty; give held-out data"),
+        (["train", "lm", "{text}", "-o", "{new}", "--seed", "-1"], "--seed"),
+        (["train", "lm", "{text}", "-o", "{new}", "--states", "9999"], "--states"),
         (["predict", "{m}", "{text}", "-o", "{m}"], "is read by this very command"),
         (["inspect", "{m}", "--html", "{nowhere}/x.html"], "there is no such folder"),
         (["evaluate", "{m}", "{m}"], "is a model file"),
-        (["demo", "--write", "{text}"], "is no folder"),
+        (["demo", "--write", "{text}"], "is not a folder"),
         (["predict", "-", "{text}"], "cannot come from standard input"),
-        (["inspect", "{counts}"], "holds counts of words and no model"),
+        (["inspect", "{counts}"], "holds counts of words, not a model"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_done(
-    arguments: list[str], said: str, bigram: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], said: str, lm: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (bigram / "empty").touch()
-    count_files(bigram / "text").save(bigram / "counts")
-    names = {name: str(bigram / name) for name in ("text", "m", "new", "empty", "nowhere", "counts")}
-    before = {path.name: path.read_bytes() for path in bigram.iterdir()}
+    (lm / "empty").touch()
+    count_files(lm / "text").save(lm / "counts")
+    names = {name: str(lm / name) for name in ("text", "m", "new", "empty", "nowhere", "counts")}
+    before = {path.name: path.read_bytes() for path in lm.iterdir()}
     assert main([argument.format(**names) for argument in arguments]) == 2
     shown = capsys.readouterr()
     assert said in shown.err
     assert shown.out == ""
-    assert {path.name: path.read_bytes() for path in bigram.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in lm.iterdir()} == before
 
 
-def test_errors_name_options_and_not_parameters(bigram: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    train = ["train", "bigram", str(bigram / "text"), "-o", str(bigram / "new"), "--learner", "em"]
+def test_the_model_is_found_wherever_options_stand(
+    lm: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model file that an option names is not the model."""
+    other = tmp_path / "other"
+    Tagger(2).fit([["the", "dog"], ["a", "cat"]] * 20, [["D", "N"]] * 40).save(other)
+    assert main(["predict", "--out", str(other), str(lm / "m"), str(lm / "text")]) == 0
+    assert other.read_text().count("\n") == 120
+    assert main(["inspect", "--json", str(lm / "m")]) == 0
+    assert json.loads(capsys.readouterr().out)["learner"] == "kn"
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "inspect", "export"])
+def test_an_option_takes_a_value_in_all_kinds_or_in_none(verb: str) -> None:
+    """Otherwise the model could not be told from the value of an option before its kind is known."""
+    for kind in KINDS:
+        command = typer.main.get_command(app._alone(app._function(kind, verb)))
+        for parameter in command.params:
+            for name in parameter.opts:
+                if name.startswith("-"):
+                    assert app.options_of(verb)[name] == (not parameter.is_flag), (kind, name)
+
+
+def test_errors_name_options_and_not_parameters(lm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train = ["train", "lm", str(lm / "text"), "-o", str(lm / "new"), "--learner", "em"]
     assert main([*train, "--states", "9999"]) == 2
     assert "n_states" not in capsys.readouterr().err
 
 
-def test_a_reader_that_goes_away_is_no_error(bigram: Path) -> None:
-    long = bigram / "long"
+def test_a_reader_that_goes_away_is_no_error(lm: Path) -> None:
+    long = lm / "long"
     long.write_text("the dog barks\n" * 50_000)
-    command = f"{sys.executable} -m spectragram predict {bigram / 'm'} {long} | head -2"
+    command = f"{sys.executable} -m spectragram predict {lm / 'm'} {long} | head -2"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.count("\n") == 2
@@ -213,7 +239,7 @@ def test_a_reader_that_goes_away_is_no_error(bigram: Path) -> None:
 
 @pytest.mark.parametrize("trouble", [KeyboardInterrupt(), SystemError("returned a result with an exception set")])
 def test_interrupts_end_quietly(
-    trouble: BaseException, bigram: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    trouble: BaseException, lm: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if isinstance(trouble, SystemError):
         trouble.__cause__ = KeyboardInterrupt()
@@ -221,18 +247,18 @@ def test_interrupts_end_quietly(
     def interrupted(*_: object, **__: object) -> None:
         raise trouble
 
-    monkeypatch.setattr("spectragram.lm.ClassBigram.evaluate", interrupted)
-    assert main(["evaluate", str(bigram / "m"), str(bigram / "text")]) == 130
+    monkeypatch.setattr("spectragram.lm.LanguageModel.evaluate", interrupted)
+    assert main(["evaluate", str(lm / "m"), str(lm / "text")]) == 130
     assert capsys.readouterr().err.endswith("interrupted\n")
 
 
-def test_other_system_errors_are_shown(bigram: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_system_errors_are_shown(lm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise SystemError("a defect")
 
-    monkeypatch.setattr("spectragram.lm.ClassBigram.evaluate", broken)
+    monkeypatch.setattr("spectragram.lm.LanguageModel.evaluate", broken)
     with pytest.raises(SystemError, match="a defect"):
-        main(["evaluate", str(bigram / "m"), str(bigram / "text")])
+        main(["evaluate", str(lm / "m"), str(lm / "text")])
 
 
 def test_every_kind_exports_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,8 +275,8 @@ def test_every_kind_exports_json(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["export", str(tmp_path / "m"), "--format", "yaml"]) == 2
 
 
-def test_inspect_gives_json(bigram: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["inspect", str(bigram / "m"), "--json"]) == 0
+def test_inspect_gives_json(lm: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(lm / "m"), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["learner"] == "kn"
     assert summary["tokens"] == 360

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 from spectragram.synthetic import english_text
 from tests.test_estimator_contract import ContractCase
 
@@ -16,12 +16,12 @@ def text() -> list[list[str]]:
     return english_text(400, seed=3)
 
 
-def outputs(model: ClassBigram) -> list[np.ndarray]:
+def outputs(model: LanguageModel) -> list[np.ndarray]:
     return [model.log_prob(text()[:20]), np.array([model.perplexity(text()[:50], unknown="score")])]
 
 
 CASE = ContractCase(
-    make=lambda **params: ClassBigram(**{"n_states": 4, "max_iter": 3, **params}),
+    make=lambda **params: LanguageModel(**{"n_states": 4, "max_iter": 3, **params}),
     fit=lambda model: model.fit(text()),
     outputs=outputs,
     bad_fits={

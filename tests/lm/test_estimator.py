@@ -10,12 +10,12 @@ import pytest
 
 from spectragram.data.text import read_text
 from spectragram.errors import InputError
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 from spectragram.lm.arpa import write_arpa
 from spectragram.lm.em import ClassModel
 from spectragram.lm.learners import LEARNERS
 from spectragram.lm.mixture import N_BUCKETS, fit_weights
-from spectragram.lm.model import LanguageModel
+from spectragram.lm.model import Model
 from spectragram.synthetic import english_text
 
 
@@ -27,7 +27,7 @@ def text() -> list[list[str]]:
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("boundaries", [False, True])
 def test_every_learner_gives_distributions(learner: str, boundaries: bool, text: list[list[str]]) -> None:
-    model = ClassBigram(5, learner, boundaries=boundaries, max_iter=3).fit(text[:400])
+    model = LanguageModel(5, learner, boundaries=boundaries, max_iter=3).fit(text[:400])
     for context in ([], ["the"], ["the", "dog"], ["xyzzy", "the"], ["the", "xyzzy"]):
         distribution = model.predict_next([context])[0]
         assert distribution.sum() == pytest.approx(1.0, abs=1e-9 if learner == "kn" else 1e-5)  # single precision
@@ -40,14 +40,14 @@ def test_every_learner_gives_distributions(learner: str, boundaries: bool, text:
 
 def test_the_mixture_beats_its_parts_on_new_text(text: list[list[str]]) -> None:
     scores = {
-        learner: ClassBigram(12, learner).fit(text[:600], dev=text[600:750]).perplexity(text[750:])
+        learner: LanguageModel(12, learner).fit(text[:600], dev=text[600:750]).perplexity(text[750:])
         for learner in ("kn", "em", "pivot+em", "mixed")
     }
     assert scores["mixed"] < min(scores["kn"], scores["em"], scores["pivot+em"])
 
 
 def test_perplexity_is_what_it_says(text: list[list[str]]) -> None:
-    model = ClassBigram(4, "kn", order=2).fit(text[:300])
+    model = LanguageModel(4, "kn", order=2).fit(text[:300])
     stream = [word for line in text[300:310] for word in line]
     logs, known = [], 0
     for previous, word in zip([None, *stream], stream, strict=False):
@@ -70,30 +70,30 @@ def test_perplexity_is_what_it_says(text: list[list[str]]) -> None:
 def test_a_corpus_with_its_own_vocabulary_scores_the_same(tmp_path: Path, text: list[list[str]]) -> None:
     path = tmp_path / "text"
     path.write_text("\n".join(" ".join(line) for line in text[300:320]))
-    model = ClassBigram(4, "pivot+em", max_iter=2).fit(text[:300])
+    model = LanguageModel(4, "pivot+em", max_iter=2).fit(text[:300])
     as_lists = model.perplexity(text[300:320])
     assert model.perplexity(read_text(path)) == as_lists
     assert model.perplexity(read_text(path, model.vocabulary_)) == as_lists
 
 
 def test_a_word_seen_only_at_the_end_and_rare_words() -> None:
-    model = ClassBigram(2, "em", min_count=1, max_iter=3).fit([["a", "b", "a", "b", "c", "a", "end"]])
+    model = LanguageModel(2, "em", min_count=1, max_iter=3).fit([["a", "b", "a", "b", "c", "a", "end"]])
     assert np.isfinite(model.log_prob([["end", "a"]])).all()
-    rare = ClassBigram(2, "kn").fit([["a", "a", "b", "b", "once"]])
+    rare = LanguageModel(2, "kn").fit([["a", "a", "b", "b", "once"]])
     assert "once" not in rare.vocabulary_
     assert rare.vocabulary_.unknown == "<unk>"
 
 
 def test_probabilities_below_single_precision_stay_above_zero() -> None:
     tables = ClassModel(np.array([[1.0, 1e-60]]), np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 1e-60]))
-    model = LanguageModel.alone(classes=tables).compact()
+    model = Model.alone(classes=tables).compact()
     assert (model.prob(np.array([[0], [0]]), np.array([0, 1])) > 0).all()
 
 
 def test_early_stopping_follows_dev(text: list[list[str]]) -> None:
-    model = ClassBigram(30, "em", prior=0.0, max_iter=40).fit(text[:200], dev=text[200:300])
+    model = LanguageModel(30, "em", prior=0.0, max_iter=40).fit(text[:200], dev=text[200:300])
     assert 0 < model.n_iter_[1] < 40
-    again = ClassBigram(30, "em", prior=0.0, max_iter=model.n_iter_[1]).fit(text[:200], dev=text[200:300])
+    again = LanguageModel(30, "em", prior=0.0, max_iter=model.n_iter_[1]).fit(text[:200], dev=text[200:300])
     assert again.perplexity(text[200:300]) == model.perplexity(text[200:300])
 
 
@@ -118,7 +118,7 @@ def arpa_prob(probs: dict, weights: dict, gram: tuple[str, ...]) -> float:
 
 @pytest.mark.parametrize(("learner", "exact"), [("kn", True), ("mixed", False), ("em", False)])
 def test_arpa_sums_to_one_and_holds_kneser_ney_exactly(learner: str, exact: bool, text: list[list[str]]) -> None:
-    model = ClassBigram(4, learner, max_iter=2, min_count=8).fit(text[:150])
+    model = LanguageModel(4, learner, max_iter=2, min_count=8).fit(text[:150])
     stream = io.StringIO()
     write_arpa(model.model_, model.listed_ngrams(), model.vocabulary_, stream)
     assert stream.getvalue().startswith("\\data\\\nngram 1=")
@@ -146,16 +146,16 @@ def test_brown_split_against_measured_anchors(data_dir: Path) -> None:
     """Kneser-Ney on the Brown split of Cohen & Collins (2014): 334 and 317, an independent implementation's figures."""
     folder = data_dir / "brown-text" / "lm"
     train, test = read_text(folder / "train.txt.gz"), read_text(folder / "test.txt")
-    assert ClassBigram(learner="kn", order=2).fit(train).perplexity(test) == pytest.approx(334.1, abs=0.5)
-    assert ClassBigram(learner="kn", order=3).fit(train).perplexity(test) == pytest.approx(317.0, abs=0.5)
+    assert LanguageModel(learner="kn", order=2).fit(train).perplexity(test) == pytest.approx(334.1, abs=0.5)
+    assert LanguageModel(learner="kn", order=3).fit(train).perplexity(test) == pytest.approx(317.0, abs=0.5)
 
 
 @pytest.mark.parametrize("wrong", ["hello world", ["hello world", "good day"]])
 def test_strings_are_not_taken_for_lists_of_words(wrong: object, text: list[list[str]]) -> None:
     with pytest.raises(InputError, match=r"string|text"):
-        ClassBigram(4).fit(wrong)  # type: ignore[arg-type]
+        LanguageModel(4).fit(wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"string|text"):
-        ClassBigram(4).fit(text[:200]).log_prob(wrong)  # type: ignore[arg-type]
+        LanguageModel(4).fit(text[:200]).log_prob(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -164,13 +164,13 @@ def test_strings_are_not_taken_for_lists_of_words(wrong: object, text: list[list
 )
 def test_parameters_of_the_wrong_kind_are_named(wrong: dict[str, object], text: list[list[str]]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
-        ClassBigram(**wrong).fit(text[:50])  # type: ignore[arg-type]
+        LanguageModel(**wrong).fit(text[:50])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_small_texts_get_as_many_classes_as_they_can_tell_apart(learner: str, text: list[list[str]]) -> None:
-    model = ClassBigram(learner=learner).fit(text[:50])
+    model = LanguageModel(learner=learner).fit(text[:50])
     assert 1 <= model.summary_["states"] <= 128 if learner != "kn" else model.summary_["states"] == 0
     assert np.isfinite(model.perplexity(text[50:60]))
     many = len(model.vocabulary_) - 1  # more than the rank of so small a text
-    assert np.isfinite(ClassBigram(many, learner, max_iter=2).fit(text[:50]).perplexity(text[50:60]))
+    assert np.isfinite(LanguageModel(many, learner, max_iter=2).fit(text[:50]).perplexity(text[50:60]))

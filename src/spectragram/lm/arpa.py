@@ -15,7 +15,7 @@ from typing import IO
 import numpy as np
 
 from spectragram.data.vocabulary import Vocabulary
-from spectragram.lm.model import CONTEXT, LanguageModel
+from spectragram.lm.model import CONTEXT, Model
 from spectragram.lm.ngrams import NgramCounts
 
 __all__ = ["write_arpa"]
@@ -24,7 +24,7 @@ NEVER = -99.0
 """What ARPA files say for the logarithm of zero."""
 
 
-def write_arpa(model: LanguageModel, counts: dict[int, NgramCounts], vocabulary: Vocabulary, stream: IO[str]) -> None:
+def write_arpa(model: Model, counts: dict[int, NgramCounts], vocabulary: Vocabulary, stream: IO[str]) -> None:
     """Write orders 1 .. k; ``counts`` says which n-grams to list for each order above one."""
     n_words = len(vocabulary)
     orders = _closed({k: counts[k].keys for k in sorted(counts)}, n_words)

@@ -15,19 +15,19 @@ from spectragram.engine import resolve_jobs
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.lm.learners import LEARNERS, Learner, Scored
-from spectragram.lm.model import LanguageModel
+from spectragram.lm.model import Model
 from spectragram.lm.ngrams import NgramCounts
 from spectragram.metrics import per_second, perplexity
 from spectragram.progress import Report, progress
 
-__all__ = ["ClassBigram"]
+__all__ = ["LanguageModel"]
 
 Text = Corpus | Iterable[Sequence[str]]
 DEFAULT_STATES = 128
 WORDS_PER_STATE = 8
 
 
-class ClassBigram(Estimator):
+class LanguageModel(Estimator):
     """Predict the next word through hidden classes: p(w2 | w1) = sum_h r(h | w1) s(w2 | h), and past that.
 
     Parameters
@@ -57,19 +57,19 @@ class ClassBigram(Estimator):
     Attributes
     ----------
     vocabulary_ : Vocabulary
-    model_ : LanguageModel
+    model_ : Model
     n_iter_ : dict
         EM iterations per distance of the context word (1 the last word, 2 the one before).
 
     Examples
     --------
     >>> text = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"]] * 10
-    >>> model = ClassBigram(learner="kn", order=2).fit(text)
+    >>> model = LanguageModel(learner="kn", order=2).fit(text)
     >>> model.surprisal([["the", "dog", "sleeps"]])[0].round(1).tolist()
     [2.5, 1.1, 1.1]
     """
 
-    kind = "bigram"
+    kind = "lm"
 
     def __init__(
         self,
@@ -283,4 +283,4 @@ class ClassBigram(Estimator):
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         self.vocabulary_ = Vocabulary.from_state(values["vocabulary"])
         self.n_iter_ = {int(d): int(n) for d, n in values["n_iter"].items()}
-        self.model_ = LanguageModel.from_state(values["model"], arrays, len(self.vocabulary_))
+        self.model_ = Model.from_state(values["model"], arrays, len(self.vocabulary_))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from spectragram.lm.estimator import ClassBigram
+    from spectragram.lm.estimator import LanguageModel
 
 __all__ = ["class_rows"]
 
 
-def class_rows(model: ClassBigram, n_words: int = 10) -> dict[int, list[list[object]]]:
+def class_rows(model: LanguageModel, n_words: int = 10) -> dict[int, list[list[object]]]:
     """For each distance to the word before: (class, its share, its most probable words), frequent classes first."""
     found: dict[int, list[list[object]]] = {}
     for distance, classes in sorted(model.model_.classes.items()):

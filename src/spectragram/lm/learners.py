@@ -18,7 +18,7 @@ import numpy as np
 from spectragram.lm.em import ClassModel, em, random_start
 from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.mixture import fit_weights
-from spectragram.lm.model import LanguageModel, contexts_of
+from spectragram.lm.model import Model, contexts_of
 from spectragram.lm.ngrams import count_ngrams
 from spectragram.lm.pivot import pivot
 from spectragram.progress import Report, silent
@@ -67,7 +67,7 @@ class Learner:
     report: Report = silent
     iterations: dict[int, int] = field(default_factory=dict)
 
-    def fit(self, stream: np.ndarray, held_out: Scored | None) -> LanguageModel:
+    def fit(self, stream: np.ndarray, held_out: Scored | None) -> Model:
         """Learn from ``stream``; ``held_out`` text decides when EM stops and how models mix.
 
         Without it, the last twentieth of the stream plays that part first; then everything is learned anew from
@@ -83,14 +83,14 @@ class Learner:
     def _needs_held_out(self) -> bool:
         return self.name == "mixed" or (self.name.endswith("em") and self.max_iter > 0)
 
-    def _fit(self, stream: np.ndarray, held_out: Scored | None, iterations: dict[int, int] | None) -> LanguageModel:
+    def _fit(self, stream: np.ndarray, held_out: Scored | None, iterations: dict[int, int] | None) -> Model:
         if self.name == "kn":
-            return LanguageModel.alone(ngrams=self._ngrams(stream))
+            return Model.alone(ngrams=self._ngrams(stream))
         if self.name != "mixed":
-            return LanguageModel.alone(classes=self._classes(stream, 1, self.name, held_out, iterations))
+            return Model.alone(classes=self._classes(stream, 1, self.name, held_out, iterations))
         ngrams = self._ngrams(stream)
         classes = {d: self._classes(stream, d, "pivot+em", held_out, iterations) for d in (1, 2)}
-        mixed = LanguageModel(ngrams, classes, np.zeros((0, 3)))
+        mixed = Model(ngrams, classes, np.zeros((0, 3)))
         if held_out is None:
             return mixed
         probs = mixed.each_prob(held_out.contexts, held_out.words)

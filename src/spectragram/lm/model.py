@@ -11,7 +11,7 @@ from spectragram.lm.em import ClassModel
 from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.mixture import N_BUCKETS, context_buckets
 
-__all__ = ["LanguageModel", "contexts_of"]
+__all__ = ["Model", "contexts_of"]
 
 CONTEXT = 2
 """Words of context that any of the models looks at."""
@@ -28,7 +28,7 @@ SMALLEST = 1e-18
 
 
 @dataclass(frozen=True)
-class LanguageModel:
+class Model:
     """``ngrams`` and class models by the distance of the word they look back to, mixed by ``weights``.
 
     ``weights`` has shape (N_BUCKETS, number of models), n-grams first, then classes by distance.
@@ -62,7 +62,7 @@ class LanguageModel:
             return probs[:, 0]
         return np.einsum("ij,ij->i", probs, self.weights[self.buckets(contexts)])
 
-    def compact(self) -> LanguageModel:
+    def compact(self) -> Model:
         """The same model with class tables in single precision: half the memory, seven digits."""
 
         def single(table: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 
 from spectragram.data.corpus import Corpus
 from spectragram.data.text import read_text
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 from spectragram.plots.charts import line_chart
 from spectragram.reproduce.report import Report
 
@@ -88,7 +88,7 @@ class _Texts:
     def scores(self, n_states: int, settings: dict[str, Any]) -> dict[str, Any]:
         """Perplexities, iterations and seconds of one cell."""
         started = time.perf_counter()
-        model = ClassBigram(n_states, n_jobs=-1, **settings).fit(self.train, dev=self.first)
+        model = LanguageModel(n_states, n_jobs=-1, **settings).fit(self.train, dev=self.first)
         return {
             "dev": model.perplexity(self.second),
             "test": model.perplexity(self.test),

@@ -50,9 +50,9 @@ def train(
 ) -> None:
     """Learn to predict the next word of a text, one sentence a line."""
     from spectragram.data.text import read_text
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
 
-    model = ClassBigram(
+    model = LanguageModel(
         states,
         learner,
         order=order,
@@ -78,9 +78,9 @@ def predict(
     """Log-probability of every line: log-prob TAB words TAB unknown words; each line on its own."""
     from spectragram.data.vocabulary import END
     from spectragram.files import output, read_lines
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
 
-    loaded = ClassBigram.load(model)
+    loaded = LanguageModel.load(model)
     known = loaded.vocabulary_
     with output(out) as stream:
         for _, line in read_lines(input):
@@ -99,9 +99,9 @@ def predict(
 def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json = False) -> None:
     """Perplexity per word of a text."""
     from spectragram.data.text import read_text
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
 
-    loaded = ClassBigram.load(model)
+    loaded = LanguageModel.load(model)
     corpus = read_text(gold, loaded.vocabulary_)
     scores = loaded.evaluate(corpus, unknown=unknown)
     remark_unknown(scores["unknown"], corpus.n_tokens)
@@ -115,14 +115,14 @@ def inspect(
     json: Json = False,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
     from spectragram.lm.inspection import class_rows
 
-    loaded = ClassBigram.load(model)
+    loaded = LanguageModel.load(model)
     if html is not None:
-        from spectragram.plots.bigram import bigram_page
+        from spectragram.plots.lm import lm_page
 
-        write_page(html, bigram_page(loaded, model.name, words))
+        write_page(html, lm_page(loaded, model.name, words))
     print_scores(loaded.summary_, as_json=json)
     if json:
         return
@@ -135,26 +135,26 @@ def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:
     """Write the nearest n-gram form: --format arpa."""
     from spectragram.errors import InputError
     from spectragram.files import output
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
     from spectragram.lm.arpa import write_arpa
 
     if format != "arpa":
         raise InputError(f"--format {format} is unknown", remedy="choose arpa")
-    loaded = ClassBigram.load(model)
+    loaded = LanguageModel.load(model)
     with output(out) as stream:
         write_arpa(loaded.model_, loaded.listed_ngrams(), loaded.vocabulary_, stream)
 
 
 def demo() -> None:
     """Learn from the embedded English corpus and show what comes next."""
-    from spectragram.lm import ClassBigram
+    from spectragram.lm import LanguageModel
     from spectragram.synthetic import english_text
 
     lines = english_text(6000, seed=1)
     train, test = lines[:5000], lines[5000:]
     rows = []
     for learner in ("kn", "em", "pivot+em", "mixed"):
-        model = ClassBigram(16, learner, boundaries=True).fit(train)
+        model = LanguageModel(16, learner, boundaries=True).fit(train)
         rows.append([learner, model.perplexity(test), model.summary_["seconds"]])
     print_table(["learner", "perplexity", "seconds"], rows)
     sentence = test[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.measure import Row, data_folder, row
 from spectragram.data.text import read_text
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 
 OWN = "independent modified Kneser-Ney on the same stream"
 PAPER = "Cohen & Collins 2014, table 2"
@@ -26,6 +26,6 @@ def run(quick: bool) -> list[Row]:
         cases.append(("em without prior, m=128", {"learner": "em", "prior": 0.0}, 364, PAPER + ", best m"))
     rows = []
     for name, settings, anchor, source in cases:
-        model = ClassBigram(128, n_jobs=-1, **settings).fit(train, dev=dev)
+        model = LanguageModel(128, n_jobs=-1, **settings).fit(train, dev=dev)
         rows.append(row(name, "perplexity, Brown test", round(model.perplexity(test), 1), anchor, source))
     return rows

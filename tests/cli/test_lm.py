@@ -13,12 +13,12 @@ from spectragram.synthetic import english_text
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bigram")
+    folder = tmp_path_factory.mktemp("lm")
     lines = [" ".join(words) for words in english_text(700, seed=9)]
     (folder / "train.txt").write_text("\n".join(lines[:500]) + "\n")
     (folder / "dev.txt").write_text("\n".join(lines[500:600]) + "\n")
     (folder / "test.txt").write_text("\n".join(lines[600:]) + "\n")
-    arguments = ["train", "bigram", str(folder / "train.txt"), "--dev", str(folder / "dev.txt")]
+    arguments = ["train", "lm", str(folder / "train.txt"), "--dev", str(folder / "dev.txt")]
     assert main([*arguments, "--states", "6", "--out", str(folder / "model"), "--quiet", "--jobs", "1"]) == 0
     return folder
 
@@ -62,14 +62,14 @@ def test_inspect_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 )
 def test_refusals_leave_nothing(extra: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "refused"
-    assert main(["train", "bigram", str(folder / "train.txt"), "--out", str(out), *extra]) == 2
+    assert main(["train", "lm", str(folder / "train.txt"), "--out", str(out), *extra]) == 2
     assert said in capsys.readouterr().err
     assert not out.exists()
 
 
 def test_an_empty_corpus(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "empty").write_text("")
-    assert main(["train", "bigram", str(folder / "empty"), "--out", str(folder / "refused")]) == 2
+    assert main(["train", "lm", str(folder / "empty"), "--out", str(folder / "refused")]) == 2
     assert "is empty" in capsys.readouterr().err
 
 

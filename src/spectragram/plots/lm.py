@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 from spectragram.lm.inspection import class_rows
 from spectragram.plots.page import html_page, html_table, summary_table
 
-__all__ = ["bigram_page"]
+__all__ = ["lm_page"]
 
 
-def bigram_page(model: ClassBigram, name: str, n_words: int = 10) -> str:
+def lm_page(model: LanguageModel, name: str, n_words: int = 10) -> str:
     """A page with the summary of training and the most probable words of every class, by distance."""
     sections = [("Training", summary_table(model.summary_))]
     for distance, rows in class_rows(model, n_words).items():

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.measure import Row, data_folder, row, take_turns
 from spectragram.data.text import read_text
-from spectragram.lm import ClassBigram
+from spectragram.lm import LanguageModel
 from spectragram.lm.em import bigram_matrix, em_step, random_start
 from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.ngrams import count_ngrams
@@ -43,5 +43,5 @@ def run(quick: bool) -> list[Row]:
         "2x EM to its best",
     )
     timed("Kneser-Ney trigram, counting included", lambda: KneserNey.fit(train.tokens, n_words, 3))
-    timed("mixed, everything", lambda: ClassBigram(m, n_jobs=-1).fit(train))
+    timed("mixed, everything", lambda: LanguageModel(m, n_jobs=-1).fit(train))
     return rows
