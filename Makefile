@@ -12,7 +12,9 @@ demo: $(VENV)/.installed
 	$(BIN)/spectragram demo
 
 test: $(VENV)/.installed-test
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal  # two workers, one BLAS thread each
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=json:.coverage.json \
+		--cov-report=  # two workers, one BLAS thread each
+	$(BIN)/python -m tests.coverage_by_package .coverage.json
 
 check: $(VENV)/.installed-test
 	$(BIN)/ruff check .
