@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["format_value", "note", "print_scores", "print_table", "remark_unknown", "trained", "write_page"]
+from spectragram.display import format_value
+
+__all__ = ["note", "print_scores", "print_table", "remark_unknown", "trained", "write_page"]
 
 
 def note(text: str, *, quiet: bool = False) -> None:
@@ -60,17 +62,6 @@ def write_page(path: Path, page: str) -> None:
 
     save_page(path, page)
     note(f"wrote {path}")
-
-
-def format_value(value: Any) -> str:
-    """Numbers short enough to read, everything else as it is."""
-    if isinstance(value, dict):
-        return " ".join(f"{name}:{format_value(part)}" for name, part in value.items())
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return str(value)
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) >= 1000):
-        return str(int(value))
-    return f"{value:.4g}" if abs(value) < 1 or abs(value) >= 1e9 else f"{value:.2f}"
 
 
 def _jsonable(value: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spectragram._version import __version__
-from spectragram.cli.console import format_value
+from spectragram.display import format_value
 from spectragram.files import atomic_write
 from spectragram.plots.svg import Drawing
 
