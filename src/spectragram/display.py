@@ -1,7 +1,7 @@
 """How values and objects show themselves: numbers in tables, models and trees in a notebook.
 
-What draws pictures of objects is above them in the order of imports, so a class names its picture as text, and the function in
-:mod:`spectragram.plots.notebook` is imported when a notebook asks for it.
+What draws pictures of objects is above them in the order of imports, so a class names its picture as text, and the
+function in :mod:`spectragram.plots.notebook` is imported when a notebook asks for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Our scorers give the figures of the ones that everybody uses: seqeval for spans, the CoNLL shared task's for heads."""
+"""Our scorers give the figures of the ones that everybody uses: seqeval for spans, the shared task's for heads."""
 
 from __future__ import annotations
 
