@@ -23,8 +23,8 @@ from spectragram.files import Source
 
 __all__ = ["Estimator", "State", "prefixed", "whole_or_nothing", "without_prefix"]
 
-State = tuple[dict[str, Any], dict[str, np.ndarray]]
-"""What a model file holds of a trained model: plain values and named arrays."""
+State = tuple[dict[str, Any], dict[str, Any]]
+"""What a model file holds of a trained model: plain values, and named arrays or lists of strings."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

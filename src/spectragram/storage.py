@@ -11,6 +11,9 @@ so a flipped bit is found wherever it is, and the header alone can be read and v
 Nothing in a file is executed or trusted: the length of the JSON, every dtype, shape and offset are checked
 against the size of the file before an array is made, so a hostile file can claim no more memory for arrays than
 it has bytes.
+
+A list of strings under NAME, such as a vocabulary, is stored as two arrays: NAME.utf8 holds the bytes of all strings
+one after the other, NAME.ends where each of them ends.
 """
 
 from __future__ import annotations
@@ -19,9 +22,10 @@ import hashlib
 import json
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -31,7 +35,7 @@ from spectragram._version import __version__
 from spectragram.errors import InputError, ModelFileError
 from spectragram.files import Source, atomic_write
 
-__all__ = ["FORMAT", "StoredModel", "read", "read_header", "write"]
+__all__ = ["FORMAT", "StoredModel", "pack_strings", "read", "read_header", "unpack_strings", "write"]
 
 FORMAT = 1
 MAX_HEADER_BYTES = 1 << 28
@@ -55,20 +59,20 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 @dataclass(frozen=True)
 class StoredModel:
-    """What a model file holds: the kind of model, its JSON header and its arrays."""
+    """What a model file holds: the kind of model, its JSON header, and its arrays and lists of strings."""
 
     kind: str
     library: str
     header: dict[str, Any]
-    arrays: dict[str, np.ndarray]
+    arrays: dict[str, Any]
 
 
-def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray | list[str]]) -> None:
     """Write a model file; ``header`` may hold anything JSON does, numpy scalars and arrays included.
 
-    Tuples come back as lists, and keys as strings.
+    Tuples in the header come back as lists, and keys as strings. ``arrays`` holds numpy arrays and lists of strings.
     """
-    stored = {name: _storable(name, array) for name, array in arrays.items()}
+    stored = {name: _storable(name, array) for name, array in _packed(arrays).items()}
     # Widest dtypes first keeps every array aligned in the file, for readers that map it into memory.
     stored = dict(sorted(stored.items(), key=lambda item: (-item[1].itemsize, item[0])))
     envelope = {
@@ -115,7 +119,53 @@ def read(path: Source) -> StoredModel:
     """Read and verify a whole model file."""
     with _open(path) as stream:
         reader = _Reader(path, stream)
-        return StoredModel(reader.kind, reader.library, reader.header, reader.arrays())
+        return StoredModel(reader.kind, reader.library, reader.header, _unpacked(reader.arrays(), reader))
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """All strings as UTF-8 (uint8, shape (n_bytes,)), and where each ends (int64, shape (n_strings,)).
+
+    Lone surrogates (bytes of a file that were not text) are kept.
+    """
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    ends = np.cumsum([len(piece) for piece in encoded], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), ends
+
+
+def unpack_strings(utf8: np.ndarray, ends: np.ndarray) -> list[str]:
+    """Inverse of :func:`pack_strings`; ``ValueError`` for arrays that it cannot have made."""
+    if utf8.dtype != np.uint8 or utf8.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
+        raise ValueError("strings need bytes and 64-bit ends")
+    bounds = np.concatenate([[0], ends])
+    if bounds[-1] != len(utf8) or (np.diff(bounds) < 0).any():
+        raise ValueError("the ends of the strings do not fit their bytes")
+    whole = utf8.tobytes()
+    return [whole[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(bounds.tolist())]
+
+
+def _packed(arrays: Mapping[str, np.ndarray | list[str]]) -> dict[str, np.ndarray]:
+    packed: dict[str, np.ndarray] = {}
+    for name, array in arrays.items():
+        if isinstance(array, list):
+            if not all(isinstance(item, str) for item in array):
+                raise InputError(f"the list '{name}' holds something that is not a string", remedy="give an array")
+            packed[f"{name}.utf8"], packed[f"{name}.ends"] = pack_strings(array)
+        else:
+            packed[name] = array
+    return packed
+
+
+def _unpacked(arrays: dict[str, np.ndarray], reader: _Reader) -> dict[str, Any]:
+    unpacked: dict[str, Any] = dict(arrays)
+    for name in [name.removesuffix(".utf8") for name in arrays if name.endswith(".utf8")]:
+        utf8, ends = unpacked.pop(f"{name}.utf8"), unpacked.pop(f"{name}.ends", None)
+        try:
+            if ends is None:
+                raise ValueError("nothing says where the strings end")
+            unpacked[name] = unpack_strings(utf8, ends)
+        except ValueError as error:
+            raise reader.damaged(f"its strings {name[:80]!r} cannot be read ({error})") from None
+    return unpacked
 
 
 def _storable(name: str, array: np.ndarray) -> np.ndarray:

@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectragram.data.binarization import Binarizer, base_label, binarize, is_intermediate, unbinarize
+from spectragram.data.binarization import (
+    Binarizer,
+    base_label,
+    binarize,
+    collapse_unaries,
+    expand_unaries,
+    is_intermediate,
+    unbinarize,
+)
 from spectragram.data.brackets import parse_tree
 from spectragram.data.heads import ENGLISH_HEADS, learn_head_rules
 from spectragram.data.trees import Tree
-from spectragram.data.unary import collapse_unaries, expand_unaries
 from spectragram.errors import InputError
 from tests.data.tree_examples import TREEBANKS, deep_tree, names, real_trees, trees
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spectragram.data.conllu import Sentence, read_conllu
-from spectragram.data.conllu_objects import from_token_list, to_token_list
+from spectragram.data.interchange import from_token_list, to_token_list
 from spectragram.errors import InputError, MissingExtraError
 
 SENTENCE = Sentence.from_words(["dogs", "bark"], ["# sent_id = 1"], head=["2", "0"], feats=["Number=Plur", "_"])

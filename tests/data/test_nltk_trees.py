@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from spectragram.data.brackets import parse_tree
-from spectragram.data.nltk_trees import from_nltk, to_nltk
+from spectragram.data.interchange import from_nltk, to_nltk
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError, MissingExtraError
 from tests.data.tree_examples import deep_tree, real_trees, trees

@@ -11,8 +11,7 @@ from spectragram.data.binarization import Binarizer, is_intermediate
 from spectragram.data.brackets import parse_tree
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 from spectragram.data.productions import BINARY, LEXICAL, UNARY, Productions
-from spectragram.data.treebank import Treebank
-from spectragram.data.treebank_heads import head_words
+from spectragram.data.treebank import Treebank, head_words
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
 from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees

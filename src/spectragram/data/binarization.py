@@ -15,24 +15,55 @@ vertical   labels of the phrases above, the phrase itself included ``NP``, ``NP^
 ========== ====================================================== ==========================
 
 Tags and unary phrases keep their shape. ``@``, ``|`` and ``^`` in the treebank's own labels are escaped
-(:mod:`~spectragram.data.labels`).
+(:class:`Marks`), so undoing it is exact.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules
-from spectragram.data.labels import Marks
 from spectragram.data.trees import Tree, fold, make_tree
 from spectragram.errors import InputError
 
-__all__ = ["Binarizer", "base_label", "binarize", "is_intermediate", "unbinarize"]
+__all__ = ["Binarizer", "Marks", "base_label", "binarize", "is_intermediate", "unbinarize"]
 
 Direction = Literal["left", "right", "head"]
+
+
+class Marks:
+    """The characters that a transform adds to labels, kept apart from the same characters in a treebank's own labels.
+
+    Where a treebank's label contains one of these characters, it is escaped with a backslash. Marks and labels never
+    mix, so the transform can be undone exactly.
+
+    >>> plus = Marks("+")
+    >>> plus.escape("Q+NUM"), plus.split(r"NP+Q\\+NUM"), plus.unescape(r"Q\\+NUM")
+    ('Q\\\\+NUM', ['NP', 'Q\\\\+NUM'], 'Q+NUM')
+    """
+
+    def __init__(self, characters: str) -> None:
+        kinds = re.escape(characters)
+        self._special = re.compile(rf"[\\{kinds}]")
+        self._part = re.compile(rf"(?:\\.|[^\\{kinds}])+", re.DOTALL)
+        self._escaped = re.compile(r"\\(.)", re.DOTALL)
+
+    def escape(self, label: str) -> str:
+        """Write the label so that no character of it is taken for a mark."""
+        return self._special.sub(r"\\\g<0>", label)
+
+    def unescape(self, label: str) -> str:
+        """Inverse of :meth:`escape`."""
+        return self._escaped.sub(r"\1", label)
+
+    def split(self, text: str) -> list[str]:
+        """The parts between marks, still escaped."""
+        return self._part.findall(text)
+
 
 _MARKS = Marks("@|^")
 

@@ -4,7 +4,7 @@ What a file may hold beyond plain ``(label child ...)``:
 
 - an outer bracket without a label, ``( (S ...) )``: it gets the label ``TOP``;
 - words without a tag of their own, ``(NP the (NN dog))``: they get the tag ``X``;
-- traces, functional tags, indices: kept (:func:`~spectragram.data.cleaning.clean` removes them);
+- traces, functional tags, indices: kept (:func:`clean` removes them);
 - parentheses as words, written ``-LRB-`` and ``-RRB-``: kept as they stand (:func:`unescape_word`).
 
 Anything else is an :class:`~spectragram.errors.InputError` with file and line.
@@ -14,15 +14,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from spectragram.data.trees import ROOT, SEPARATORS, UNTAGGED, Tree, make_tree
+from spectragram.data.trees import ROOT, UNTAGGED, Tree, fold, make_tree
 from spectragram.errors import InputError
-from spectragram.files import Source, output, read_lines
+from spectragram.files import SEPARATORS, Source, output, read_lines
 
-__all__ = ["escape_word", "parse_tree", "read_trees", "unescape_word", "write_trees"]
+__all__ = [
+    "EMPTY_TAG",
+    "clean",
+    "escape_word",
+    "parse_tree",
+    "plain_label",
+    "read_trees",
+    "unescape_word",
+    "write_trees",
+]
 
 MAX_TREE_CHARACTERS = 1 << 28
 """A tree longer than this is refused: a bracket is missing, or this is no treebank."""
+
+EMPTY_TAG = "-NONE-"
+"""Tag of traces and other empty elements in the Penn Treebank."""
+
+_FUNCTION = re.compile(r"(?<=.)[-=|].*")
 
 _TOKEN = rf"[^{SEPARATORS}()]"
 _GAP = rf"[{SEPARATORS}]*"
@@ -92,6 +107,33 @@ def unescape_word(token: str) -> str:
     unless it spells ``-LRB-`` or ``-RRB-`` itself: the treebank convention has no other way to write those.
     """
     return token.replace("-LRB-", "(").replace("-RRB-", ")")
+
+
+@lru_cache(maxsize=1 << 16)
+def plain_label(label: str) -> str:
+    """The label up to its functional tags, indices and alternatives; one that starts with a mark stays whole.
+
+    >>> plain_label("NP-SBJ-1=2"), plain_label("ADVP|PRT"), plain_label("-LRB-"), plain_label("S.NF.P")
+    ('NP', 'ADVP', '-LRB-', 'S.NF.P')
+    """
+    return label if label[0] in "-=|" else _FUNCTION.sub("", label)
+
+
+def clean(tree: Tree) -> Tree | None:
+    """Strip empty elements with all that they empty, functional tags and indices; unary chains stay.
+
+    None for a tree of empty elements only. Cleaning twice is cleaning once.
+    """
+    return fold(tree, _clean_node)
+
+
+def _clean_node(node: Tree, below: list[Tree | None]) -> Tree | None:
+    if node.label == EMPTY_TAG and node.word is not None:
+        return None
+    children = tuple(child for child in below if child is not None)
+    if node.word is None and not children:
+        return None
+    return make_tree(plain_label(node.label), children, node.word)
 
 
 def _balanced_blocks(source: Source) -> Iterator[tuple[int, str]]:

@@ -17,11 +17,10 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.numerals import plain_number
 from spectragram.data.projectivity import find_tree_problem
 from spectragram.display import shown_by
 from spectragram.errors import InputError
-from spectragram.files import Source, output, read_lines
+from spectragram.files import Source, output, plain_number, read_lines
 
 __all__ = ["COLUMNS", "Sentence", "parse_conllu", "read_conllu", "write_conllu"]
 

@@ -95,27 +95,23 @@ class Productions:
                 built.append(make_tree(label, (node,)))
         return built.pop()
 
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files; the rules are arrays and go there as such."""
-        return {
-            "labels": list(self.labels),
-            "n_tags": self.n_tags,
-            "words": self.words.to_state(),
-            "chains": [list(chain) for chain in self.chains],
-        }
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """The rules, by name."""
-        return {"lexical": self.lexical, "unary": self.unary, "binary": self.binary}
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values and arrays (labels and words are lists of strings), as model files hold them."""
+        words, word_arrays = self.words.to_state()
+        values = {"n_tags": self.n_tags, "words": words, "chains": [list(chain) for chain in self.chains]}
+        arrays = {"labels": list(self.labels), "lexical": self.lexical, "unary": self.unary, "binary": self.binary}
+        return values, arrays | {f"words.{name}": array for name, array in word_arrays.items()}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        """Inverse of :meth:`to_state` and :meth:`to_arrays`; refuses rules over symbols that do not exist."""
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; refuses rules over symbols that do not exist."""
         made = cls(
-            labels=tuple(state["labels"]),
-            n_tags=int(state["n_tags"]),
-            words=Vocabulary.from_state(state["words"]),
-            chains=tuple(tuple(chain) for chain in state["chains"]),
+            labels=tuple(arrays["labels"]),
+            n_tags=int(values["n_tags"]),
+            words=Vocabulary.from_state(
+                values["words"], {"words": arrays["words.words"], "counts": arrays["words.counts"]}
+            ),
+            chains=tuple(tuple(chain) for chain in values["chains"]),
             **{kind: np.asarray(arrays[kind], np.int32) for kind in ("lexical", "unary", "binary")},
         )
         for name, sizes in made.sizes.items():

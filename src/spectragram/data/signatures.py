@@ -20,18 +20,19 @@ knows no language: it uses Unicode's categories and script names only.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import groupby
-from typing import Any, Self
 
-import numpy as np
-
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
-__all__ = ["SignatureClasses", "english_signature", "neutral_signature", "signatures"]
+__all__ = ["VERSION", "english_signature", "neutral_signature", "signatures"]
+
+VERSION = 1
+"""Version of the word classes. Models store it: their weights belong to these classes and mean nothing under others.
+
+Increase it whenever the classes of any word change.
+"""
 
 SCHEMES = ("english", "neutral")
 EVERYTHING = "UNK"
@@ -169,69 +170,3 @@ def signatures(
     if initial is None:
         return [of(word, False) for word in words]
     return [of(word, bool(begins)) for word, begins in zip(words, initial, strict=True)]
-
-
-class SignatureClasses:
-    """The classes of a training corpus's rare words, numbered, level by level.
-
-    Parameters
-    ----------
-    levels : sequence of Vocabulary
-        The classes of each level, finest first; the last level is the single class of all words.
-    scheme : {"english", "neutral"}
-    suffix_lengths : sequence of int
-        Which suffixes the neutral scheme looks at, longest first.
-    """
-
-    def __init__(self, levels: Sequence[Vocabulary], *, scheme: str, suffix_lengths: Sequence[int] = (3, 2, 1)) -> None:
-        self.levels = tuple(levels)
-        self.scheme = scheme
-        self.suffix_lengths = tuple(suffix_lengths)
-
-    @classmethod
-    def fit(
-        cls,
-        words: Iterable[str],
-        *,
-        initial: Iterable[bool] | None = None,
-        known: Container[str] = (),
-        scheme: str = "neutral",
-        suffix_lengths: Sequence[int] = (3, 2, 1),
-    ) -> Self:
-        """Number the classes of ``words``, the rare tokens of a corpus, the most frequent class first.
-
-        The other arguments are those of :func:`signatures`.
-        """
-        options: dict[str, Any] = {"scheme": scheme, "suffix_lengths": suffix_lengths}
-        named = signatures(words, initial=initial, known=known, **options)
-        *finer, _ = zip(*named, strict=True) if named else [()] * len(signatures([""], **options)[0])
-        levels = [Vocabulary.from_counts(Counter(names), unknown=None) for names in finer]
-        return cls([*levels, Vocabulary([EVERYTHING], np.array([len(named)]))], **options)
-
-    def encode(
-        self, words: Sequence[str], *, initial: Iterable[bool] | None = None, known: Container[str] = ()
-    ) -> np.ndarray:
-        """Class ids, int32, shape (n_levels, n_words); -1 where a class was never seen in training.
-
-        Row 0 is the finest level; the last row, the class of all words, is always 0.
-        """
-        options: dict[str, Any] = {"scheme": self.scheme, "suffix_lengths": self.suffix_lengths}
-        named = signatures(words, initial=initial, known=known, **options)
-        ids = np.empty((len(self.levels), len(named)), np.int32)
-        for level, (classes, row) in enumerate(zip(self.levels, ids, strict=True)):
-            row[:] = classes.encode(names[level] for names in named)
-        return ids
-
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files."""
-        return {
-            "levels": [level.to_state() for level in self.levels],
-            "scheme": self.scheme,
-            "suffix_lengths": list(self.suffix_lengths),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_state`."""
-        levels = [Vocabulary.from_state(level) for level in state["levels"]]
-        return cls(levels, scheme=state["scheme"], suffix_lengths=state["suffix_lengths"])

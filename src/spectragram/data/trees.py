@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from spectragram.display import shown_by
 from spectragram.errors import InputError
+from spectragram.files import SEPARATORS
 
 __all__ = ["ROOT", "ROOTS", "UNTAGGED", "Tree", "fold"]
 
@@ -28,9 +29,6 @@ ROOTS = (ROOT, "ROOT", "S1")
 
 UNTAGGED = "X"
 """Tag of a word that has none of its own, as in ``(NP the (NN dog))``."""
-
-SEPARATORS = " \t\r\n\f\v"
-"""What ends a token besides brackets: ASCII white space, so a no-break space may be part of a word."""
 
 _NOT_A_TOKEN = re.compile(rf"[{SEPARATORS}()]")
 
