@@ -6,6 +6,7 @@ import io
 import json
 import os
 import struct
+import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spectragram import storage
 from spectragram.errors import InputError, ModelFileError
@@ -93,8 +96,8 @@ def test_layouts_and_byte_orders_are_made_plain(tmp_path: Path) -> None:
     odd = {"fortran": np.asfortranarray(array), "strided": array[:, ::2], "swapped": array.astype(">f8")}
     storage.write(tmp_path / "m", "automaton", {}, odd)
     found = storage.read(tmp_path / "m").arrays
-    for name, given in odd.items():
-        np.testing.assert_array_equal(found[name], given)
+    for name, array in odd.items():
+        np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == np.dtype("<f8")
         assert found[name].flags.c_contiguous
 
@@ -534,3 +537,36 @@ def test_save_and_load(tmp_path: Path) -> None:
     loaded = Echo.load(tmp_path / "m")
     assert loaded.get_params() == {"n_states": 7}
     np.testing.assert_array_equal(loaded.weights_, np.arange(4.0))
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=5), max_size=8))
+def test_lists_of_strings_come_back(strings: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        storage.write(path, "test", {}, {"words": strings, "part.words": strings[::-1], "x": np.arange(3)})
+        found = storage.read(path).arrays
+    assert set(found) == {"words", "part.words", "x"}
+    assert (found["words"], found["part.words"]) == (strings, strings[::-1])
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"w.utf8": np.frombuffer(b"abc", np.uint8)},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([1, 4])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([2, 1, 3])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([-1, 3])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([1.0, 3.0])},
+        {"w.utf8": np.frombuffer(b"ab\xff", np.uint8), "w.ends": np.array([1, 3])},
+        {"w.utf8": np.zeros((1, 3), np.uint8), "w.ends": np.array([3])},
+    ],
+)
+def test_strings_whose_ends_do_not_fit_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+    storage.write(tmp_path / "model", "test", {}, arrays)
+    with pytest.raises(ModelFileError, match="its strings 'w' cannot be read"):
+        storage.read(tmp_path / "model")
+
+
+def test_a_list_of_anything_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'words' holds something that is not a string"):
+        storage.write(tmp_path / "model", "test", {}, {"words": ["a", 1]})  # type: ignore[list-item]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -32,6 +33,7 @@ from spectragram.files import Source, read_lines, split_words
 
 __all__ = [
     "STRING_FORMATS",
+    "Dependencies",
     "Strings",
     "Trees",
     "WordLists",
@@ -49,6 +51,9 @@ Trees = Source | Iterable[Any]
 WordLists = Source | Iterable[Any]
 """A text file, or sentences: strings, sequences of words, trees, CoNLL-U sentences."""
 
+Dependencies = Source | Iterable[Any]
+"""A CoNLL-U file, or sentences: Sentence objects, strings in CoNLL-U, token lists of the conllu package."""
+
 Strings = Source | Corpus | Iterable[Any]
 """A text (or PAutomaC) file, a corpus, or sequences of symbols, which may be strings with spaces between symbols."""
 
@@ -64,7 +69,8 @@ def is_path(X: object) -> TypeGuard[Source]:
         raise InputError("bytes where data was expected", remedy="give a path, or a list of strings")
     if not isinstance(X, str | os.PathLike):
         return False
-    if isinstance(X, str) and X != "-" and not os.path.exists(X):
+    # os.path: unlike Path.exists it answers False, without an error, for a text too long for a file name.
+    if isinstance(X, str) and X != "-" and not os.path.exists(X):  # noqa: PTH110
         shown = X if len(X) <= SHOWN else X[:SHOWN] + "..."
         raise InputError("no such file", path=shown, remedy="check the path; a single sentence goes in a list")
     return True
@@ -168,9 +174,7 @@ def _check_words(words: list[Any], number: int) -> None:
             )
 
 
-def as_dependencies(
-    X: Source | Iterable[Any], *, check_tree: bool = False, may_be_empty: bool = False
-) -> list[Sentence]:
+def as_dependencies(X: Dependencies, *, check_tree: bool = False, may_be_empty: bool = False) -> list[Sentence]:
     """CoNLL-U sentences.
 
     Parameters
@@ -245,7 +249,7 @@ def as_corpus(
 
 def _read_strings(source: Source, vocabulary: Vocabulary | None, format: str, keep_empty: bool) -> Corpus:
     if format == "auto":
-        named = ".pautomac" in os.path.basename(source)
+        named = ".pautomac" in Path(source).name
         format = "pautomac" if named or (str(source) != "-" and looks_like_pautomac(source)) else "text"
     if format == "pautomac":
         return read_pautomac(source)

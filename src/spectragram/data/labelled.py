@@ -189,9 +189,8 @@ def _observations(sequence: Any) -> Any:
 
 
 def _label_lists(y: Iterable[Any]) -> list[list[str]]:
-    return [
-        split_words(labels) if isinstance(labels, str) else listed(labels, "labels") for labels in listed(y, "labels")
-    ]
+    sequences = listed(y, "labels")
+    return [split_words(labels) if isinstance(labels, str) else listed(labels, "labels") for labels in sequences]
 
 
 def read_labelled(source: Source, layout: Layout | None = None, *, labels: bool = True) -> LabelledFile:
