@@ -1,16 +1,16 @@
 """Binarise trees with Markovised intermediate symbols, and undo it exactly.
 
-A phrase with many children gives them off one by one; an intermediate symbol stands for those still inside::
+The children of a phrase are split off one by one; an intermediate symbol stands for those that remain::
 
     (NP (DT the) (JJ old) (NN dog))   ->   (NP (DT the) (@NP|DT (JJ old) (NN dog)))        right, horizontal=1
 
 The last child to remain is the *pivot*: the rightmost child (direction ``right``, as above), the leftmost (``left``)
-or the head (``head``). Children right of the pivot are given off first, outermost first, then those left of it.
+or the head (``head``). Children right of the pivot are split off first, outermost first, then those left of it.
 
 ========== ====================================================== ==========================
 parameter  what a symbol remembers                                example
 ========== ====================================================== ==========================
-horizontal labels of the last children given off (None: all)      ``@NP``, ``@NP|DT``, ...
+horizontal labels of the last children split off (None: all)      ``@NP``, ``@NP|DT``, ...
 vertical   labels of the phrases above, the phrase itself included ``NP``, ``NP^S``, ...
 ========== ====================================================== ==========================
 
@@ -53,7 +53,7 @@ class Marks:
         self._escaped = re.compile(r"\\(.)", re.DOTALL)
 
     def escape(self, label: str) -> str:
-        """Write the label so that no character of it is taken for a mark."""
+        """Write the label so that none of its characters is mistaken for a mark."""
         return self._special.sub(r"\\\g<0>", label)
 
     def unescape(self, label: str) -> str:
@@ -78,7 +78,7 @@ def is_intermediate(label: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def base_label(label: str) -> str:
-    """The treebank's label behind a phrase label of a binarised tree, intermediate or not.
+    """The treebank's own label for a phrase label of a binarised tree, intermediate or not.
 
     >>> base_label("@NP^S|DT|JJ"), base_label("NP^S")
     ('NP', 'NP')
@@ -94,9 +94,9 @@ class Binarizer:
     ----------
     direction : 'right', 'left' or 'head'
     horizontal : int or None
-        How many children given off an intermediate symbol remembers; None for all of them.
+        How many of the children split off an intermediate symbol remembers; None for all.
     vertical : int
-        How many phrases a symbol names: 1 for itself, 2 for its parent as well, ...
+        How many phrases a symbol names: 1 for itself, 2 for its parent too, ...
     head_rules : HeadRules
         For direction ``head``.
     """
@@ -116,7 +116,7 @@ class Binarizer:
             raise InputError(f"vertical={self.vertical}", remedy="give 1 or more")
 
     def __call__(self, tree: Tree) -> Tree:
-        """The tree with at most two children a node; :func:`unbinarize` gives it back."""
+        """The tree with at most two children per node; :func:`unbinarize` is the inverse."""
         order: list[tuple[Tree, tuple[str, ...]]] = []
         stack: list[tuple[Tree, tuple[str, ...]]] = [(tree, ())]
         n_above = self.vertical - 1
@@ -158,13 +158,13 @@ class Binarizer:
         if n == 1:
             return 0, [(symbol, 0)]
         pivot = self._pivot(label, children)
-        given_off = [*range(n - 1, pivot, -1), *range(pivot)]
+        split_off = [*range(n - 1, pivot, -1), *range(pivot)]
         steps = []
         for t in range(n - 2, 0, -1):
             first = 0 if self.horizontal is None else max(0, t - self.horizontal)
-            remembered = [_MARKS.escape(children[k]) for k in given_off[first:t]]
-            steps.append(("|".join([f"@{symbol}", *remembered]), given_off[t]))
-        steps.append((symbol, given_off[0]))
+            remembered = [_MARKS.escape(children[k]) for k in split_off[first:t]]
+            steps.append(("|".join([f"@{symbol}", *remembered]), split_off[t]))
+        steps.append((symbol, split_off[0]))
         return pivot, steps
 
     def _pivot(self, label: str, children: Sequence[str]) -> int:
@@ -201,7 +201,7 @@ def _restore(node: Tree, below: list[Tree]) -> Tree:
 
 
 def _real_children(node: Tree) -> list[Tree]:
-    """Children of a phrase once intermediate symbols are taken out."""
+    """Children of a phrase with intermediate symbols removed."""
     real: list[Tree] = []
     pending = list(reversed(node.children))
     while pending:

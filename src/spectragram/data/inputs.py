@@ -76,7 +76,7 @@ def is_path(X: object) -> TypeGuard[Source]:
     return True
 
 
-def listed(X: Iterable[Any], what: str) -> list[Any]:
+def listed(X: Any, what: str) -> list[Any]:
     """The records of an iterable; refuses a single record and other things that cannot be iterated over."""
     try:
         return list(X)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 
@@ -171,7 +171,7 @@ def as_labelled(
     return LabelledFile(found, _label_lists(y) if labels and y is not None else [], sequences, layout)
 
 
-def _is_pair(X: object) -> bool:
+def _is_pair(X: object) -> TypeGuard[tuple[Any, Any]]:
     return isinstance(X, tuple) and len(X) == 2 and not all(isinstance(part, Sentence) for part in X)
 
 

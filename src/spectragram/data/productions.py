@@ -1,8 +1,8 @@
 """The symbols and rules of a treebank of binarised trees, as integer tables.
 
-Three kinds of rule rewrite the nodes of such a tree. Tags and phrases have separate symbols even where they share a
-name, and a chain of phrases with one child each is *one* unary rule that carries the labels in between, so no two
-unary rules ever stand over the same words:
+Three kinds of rule rewrite the nodes of such a tree. Tags and phrases have separate symbols even if they share a
+name. A chain of phrases with one child each is *one* unary rule that carries the labels in between, so there are
+never two unary rules over the same words:
 
 ========= ============================== ===============================
 kind      rule                           example
@@ -36,7 +36,7 @@ Chain = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Productions:
-    """What trees are made of.
+    """The labels, words and rules that trees are made of.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Productions:
     words : Vocabulary
         Most frequent first.
     chains : tuple of Chain
-        The distinct chains, in alphabetical order; the first is the empty one.
+        The distinct chains in alphabetical order; the first is the empty one.
     lexical : int32 array, shape (n_lexical, 2)
-        Tag and word of each lexical rule. All rules are in ascending order.
+        Tag and word of each lexical rule. All rules are sorted in ascending order.
     unary : int32 array, shape (n_unary, 3)
         Upper symbol, lower symbol and chain of each unary rule.
     binary : int32 array, shape (n_binary, 3)
@@ -71,13 +71,13 @@ class Productions:
 
     @property
     def n_productions(self) -> int:
-        """Number of ways to rewrite a node when words do not count: tags, unary and binary rules."""
+        """Number of ways to rewrite a node, ignoring words: tags, unary rules and binary rules."""
         return self.n_tags + len(self.unary) + len(self.binary)
 
     def tree(self, kinds: Iterable[int], symbols: Iterable[int], rules: Iterable[int], words: Iterable[str]) -> Tree:
-        """The binarised tree with these nodes, children before parents; words may be unknown ones.
+        """The binarised tree with these nodes, children before parents; words may be unknown.
 
-        Only the chains of unary nodes are looked up by rule, the rest follows from the symbols.
+        Rules are needed only for the chains of unary nodes; everything else follows from the symbols.
         """
         remaining = iter(words)
         built: list[Tree] = []
@@ -122,6 +122,6 @@ class Productions:
 
     @property
     def sizes(self) -> dict[str, tuple[int, ...]]:
-        """How many values each column of the rules can take, by kind of rule."""
+        """The number of possible values of each column of the rules, by kind of rule."""
         n = self.n_symbols
         return {"lexical": (self.n_tags, len(self.words)), "unary": (n, n, len(self.chains)), "binary": (n, n, n)}

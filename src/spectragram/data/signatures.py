@@ -1,4 +1,4 @@
-"""Classes of rare words by their looks: capitals, digits, dashes, suffix, script, place in the sentence.
+"""Classes of rare words by their spelling: capitals, digits, dashes, suffix, script, position in the sentence.
 
 A word seen too rarely to have statistics of its own shares those of its class. Each scheme gives a word several
 classes, finest first, so that a class never seen in training backs off to a coarser one:
@@ -36,7 +36,7 @@ Increase it whenever the classes of any word change.
 
 SCHEMES = ("english", "neutral")
 EVERYTHING = "UNK"
-"""The class of all rare words, the last resort."""
+"""The class of all rare words, the last resort of back-off."""
 
 ENGLISH_SUFFIXES = (
     *("able", "ment", "ness", "less"),
@@ -44,17 +44,19 @@ ENGLISH_SUFFIXES = (
     *("ed", "er", "ly", "al", "ic", "an", "or"),
     "y",
 )
-"""Longest first; the plural -s has a rule of its own."""
+"""Longest first; the plural -s has its own rule. Those of the Berkeley parser, with some more; chosen by hand."""
 SHAPE_MARKS = frozenset("-.,'/&%$:@#_")
-"""Marks that shapes keep as they are; all others become ``*``."""
+"""Marks that a shape keeps; all others become ``*``. Chosen by hand, not tuned."""
+
 MAX_SHAPE = 8
+"""Length at which a shape is cut, so that long words of many parts share classes. Chosen by hand, not tuned."""
 
 
 def english_signature(word: str, *, initial: bool = False, known_lower: bool = False) -> tuple[str, ...]:
     """The classes of an English word, finest first.
 
-    ``initial``: it begins a sentence, so that its capital says little; ``known_lower``: its lower-case form is
-    a known word, so that the capital says even less.
+    ``initial``: the word begins a sentence, so its capital says little. ``known_lower``: its lower-case form is a known
+    word, so the capital says even less.
 
     >>> english_signature("Rehiring"), english_signature("mid-1990s")[0]
     (('UNK-CAP-ing', 'UNK-CAP', 'CAPITAL', 'UNK'), 'UNK-LC-NUM-DASH-s')
@@ -98,10 +100,9 @@ def neutral_signature(
 ) -> tuple[str, ...]:
     """The classes of a word of any language, finest first.
 
-    The shape writes capitals as X, small letters as x, letters without case as o, digits as d, a run of the
-    same kind as two of it. ``^`` marks a capital at the beginning of a sentence, ``~`` in addition that the
-    lower-case form is known. Suffixes are lower-cased with digits as 0; one that is the whole word starts
-    with ``^``.
+    The shape writes capitals as X, small letters as x, letters without case as o and digits as d, at most two in a row.
+    ``^`` marks a capital at the beginning of a sentence; ``~`` says that the lower-case form is known, too. Suffixes
+    are in lower case with digits as 0; a suffix that is the whole word starts with ``^``.
 
     >>> neutral_signature("Дома", initial=True)
     ('^Xxx|CYRILLIC|ома', '^Xxx|CYRILLIC|ма', '^Xxx|CYRILLIC|а', '^Xxx|CYRILLIC', 'CAPITAL', 'UNK')
@@ -120,7 +121,7 @@ def neutral_signature(
 
 @lru_cache(maxsize=1 << 16)
 def _mark(character: str) -> str:
-    """What stands for a character in a shape; nothing for the marks that combine with the letter before."""
+    """The symbol of a character in a shape; empty for marks that combine with the letter before."""
     category = unicodedata.category(character)
     if category[0] == "L":
         return {"Lu": "X", "Lt": "X", "Ll": "x"}.get(category, "o")
@@ -133,12 +134,12 @@ def _mark(character: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _script(character: str) -> str:
-    """The script of a letter, as the first word of its Unicode name (LATIN, CJK, ...); "" for other marks."""
+    """The script of a letter: the first word of its Unicode name (LATIN, CJK, ...); empty for other characters."""
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 
 def _kind(has_capital: bool, has_letter: bool, has_digit: bool) -> str:
-    """The coarsest class: a function of the next finer one, so that back-off is a tree."""
+    """The coarsest class but one. It is a function of the next finer class, so back-off is a tree."""
     if has_capital:
         return "CAPITAL"
     return "WORD" if has_letter else "NUMBER" if has_digit else "MARK"
@@ -152,9 +153,9 @@ def signatures(
     scheme: str = "neutral",
     suffix_lengths: Sequence[int] = (3, 2, 1),
 ) -> list[tuple[str, ...]]:
-    """The classes of many words, each distinct word looked at once.
+    """The classes of many words; each distinct word is looked at once.
 
-    ``initial`` says which of them begin a sentence (none where not given); ``known`` holds the words that have
+    ``initial`` says which of them begin a sentence (by default none); ``known`` contains the words that have
     statistics of their own. ``suffix_lengths`` belongs to the neutral scheme, longest first.
     """
     if scheme not in SCHEMES:
