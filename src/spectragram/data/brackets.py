@@ -103,8 +103,8 @@ def escape_word(word: str) -> str:
 def unescape_word(token: str) -> str:
     """Inverse of :func:`escape_word`.
 
-    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round it holds for every word
-    that does not contain ``-LRB-`` or ``-RRB-`` itself: the convention of treebanks has no other way to write those.
+    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round it holds for every
+    word that does not contain ``-LRB-`` or ``-RRB-``: the convention of treebanks has no other way to write those.
     """
     return token.replace("-LRB-", "(").replace("-RRB-", ")")
 

@@ -182,7 +182,8 @@ def head_words(treebank: Treebank, rules: HeadRules) -> np.ndarray:
     """The head word of each node, intermediate symbols included: shape (n_nodes,), into ``sentences.tokens``.
 
     The head of a phrase is that of the tree before binarisation, however it was binarised. The head of an intermediate
-    symbol is the child that would be the head of its phrase if the phrase had only the children below the symbol. The head's tag is ``treebank.symbol[treebank.leaves[head_words(...)]]``.
+    symbol is the child that would be the head of its phrase if the phrase had only the children below the symbol.
+    The head's tag is ``treebank.symbol[treebank.leaves[head_words(...)]]``.
     """
     label, intermediate, rank, rightmost = _tables(treebank.productions, rules)
     return _head_words(
