@@ -139,7 +139,7 @@ def test_known_productions_keep_their_numbers() -> None:
     assert unknown.symbol[unknown.roots[[1, 3]]].tolist() == [-1, -1]
     vp = unknown.left[unknown.roots[4]]
     assert unknown.rule[vp] == train.rule[12]
-    with pytest.raises(InputError, match="tree 0 holds rules that its productions lack"):
+    with pytest.raises(InputError, match="tree 0 has rules that its productions lack"):
         unknown.decode(0)
 
 
