@@ -117,7 +117,7 @@ def test_an_unreadable_file_is_an_input_error(tmp_path: Path, monkeypatch: pytes
         raise PermissionError(errno.EACCES, "Permission denied", "secret")
 
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(InputError, match="may not be read; check its permissions"):
+    with pytest.raises(InputError, match="permission to read it is denied; check its permissions"):
         lines_of(tmp_path / "secret")
 
 

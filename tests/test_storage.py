@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import os
 import struct
+import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
 
 from spectragram import storage
 from spectragram.errors import InputError, ModelFileError
-from spectragram.estimator import Estimator
+from spectragram.estimator import Estimator, State, fitting
 from spectragram.storage import files
 
 HEADER: dict[str, Any] = {
@@ -95,8 +99,8 @@ def test_layouts_and_byte_orders_are_made_plain(tmp_path: Path) -> None:
     odd = {"fortran": np.asfortranarray(array), "strided": array[:, ::2], "swapped": array.astype(">f8")}
     storage.write(tmp_path / "m", "automaton", {}, odd)
     found = storage.read(tmp_path / "m").arrays
-    for name, given in odd.items():
-        np.testing.assert_array_equal(found[name], given)
+    for name, array in odd.items():
+        np.testing.assert_array_equal(found[name], array)
         assert found[name].dtype == np.dtype("<f8")
         assert found[name].flags.c_contiguous
 
@@ -497,31 +501,43 @@ def test_a_thousand_forged_tables_with_checksums_that_fit(model: Path, memory: M
 # Estimators
 
 
+@dataclass(frozen=True)
+class EchoModel:
+    """Weights in a row."""
+
+    weights: np.ndarray
+
+    def to_state(self) -> State:
+        return {"size": self.weights.size}, {"weights": self.weights}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> EchoModel:
+        return cls(arrays["weights"].reshape(values["size"] // values.get("rows", 1)))
+
+
 class Echo(Estimator):
     """The smallest estimator: remembers one array."""
 
     kind = "automaton"
+    model_type = EchoModel
 
-    def __init__(self, n_states: int = 1) -> None:
+    def __init__(self, n_states: int = 1, random_state: int = 0) -> None:
         self.n_states = n_states
+        self.random_state = random_state
 
+    @fitting
     def fit(self, X: np.ndarray) -> Echo:
-        self.weights_ = np.asarray(X, float)
+        self.model_ = EchoModel(np.asarray(X, float))
+        self.summary_ = {}
         return self
-
-    def _get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        return {"size": self.weights_.size}, {"weights": self.weights_}
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.weights_ = arrays["weights"].reshape(values["size"] // values.get("rows", 1))
 
 
 @pytest.mark.parametrize(
     ("header", "arrays"),
     [
         ({}, {}),
-        ({"params": {"n_stats": 3}, "state": {"size": 2}}, {"weights": np.ones(2)}),
-        ({"params": [], "state": {"size": 2}}, {"weights": np.ones(2)}),
+        ({"params": {"n_stats": 3}, "state": {"size": 2}, "summary": {}}, {"weights": np.ones(2)}),
+        ({"params": [], "state": {"size": 2}, "summary": {}}, {"weights": np.ones(2)}),
         ({"params": {}, "state": {"size": 2}}, {}),
         ({"params": {}, "state": {"size": 3}}, {"weights": np.ones(2)}),
         ({"params": {}, "state": {"size": "2"}}, {"weights": np.ones(2)}),
@@ -548,5 +564,39 @@ def test_a_model_of_another_kind_is_named(tmp_path: Path) -> None:
 def test_save_and_load(tmp_path: Path) -> None:
     Echo(n_states=7).fit(np.arange(4)).save(tmp_path / "m")
     loaded = Echo.load(tmp_path / "m")
-    assert loaded.get_params() == {"n_states": 7}
-    np.testing.assert_array_equal(loaded.weights_, np.arange(4.0))
+    assert loaded.get_params() == {"n_states": 7, "random_state": 0}
+    np.testing.assert_array_equal(loaded.model_.weights, np.arange(4.0))
+    assert loaded.summary_ == {}  # the seconds that training took are not saved
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=5), max_size=8))
+def test_lists_of_strings_come_back(strings: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        storage.write(path, "test", {}, {"words": strings, "part.words": strings[::-1], "x": np.arange(3)})
+        found = storage.read(path).arrays
+    assert set(found) == {"words", "part.words", "x"}
+    assert (found["words"], found["part.words"]) == (strings, strings[::-1])
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"w.utf8": np.frombuffer(b"abc", np.uint8)},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([1, 4])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([2, 1, 3])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([-1, 3])},
+        {"w.utf8": np.frombuffer(b"abc", np.uint8), "w.ends": np.array([1.0, 3.0])},
+        {"w.utf8": np.frombuffer(b"ab\xff", np.uint8), "w.ends": np.array([1, 3])},
+        {"w.utf8": np.zeros((1, 3), np.uint8), "w.ends": np.array([3])},
+    ],
+)
+def test_strings_whose_ends_do_not_fit_are_refused(tmp_path: Path, arrays: dict[str, np.ndarray]) -> None:
+    storage.write(tmp_path / "model", "test", {}, arrays)
+    with pytest.raises(ModelFileError, match="its strings 'w' cannot be read"):
+        storage.read(tmp_path / "model")
+
+
+def test_a_list_of_anything_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="'words' holds something that is not a string"):
+        storage.write(tmp_path / "model", "test", {}, {"words": ["a", 1]})  # type: ignore[list-item]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Row, data_folder, row
+from spectragram.data.labelled import LabelledFile, Layout, read_labelled
 from spectragram.tagging import SPEECH_VIEWS, Tagger
-from spectragram.tagging.files import LabelledFile, Layout, read_labelled
 
 WORD_AND_TAG = Layout("columns", (0, 1), "-1")
 WORD = Layout("columns", (0,), "-1")

@@ -13,10 +13,10 @@ from typing import Any
 
 from benchmarks.accuracy.tagger import CORPORA
 from benchmarks.measure import Row, data_folder, ratio_row, row, take_turns
+from spectragram.data.labelled import Layout, read_labelled
 from spectragram.metrics import tagging_scores
 from spectragram.reproduce.entities import crf_labels
 from spectragram.tagging import Tagger
-from spectragram.tagging.files import Layout, read_labelled
 
 ITERATIONS = 60
 PEER = f"CRF, {ITERATIONS} iterations, same run"

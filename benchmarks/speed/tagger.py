@@ -6,9 +6,9 @@ import time
 from functools import partial
 
 from benchmarks.measure import Row, data_folder, row, take_turns
+from spectragram.data.labelled import Layout, read_labelled
 from spectragram.synthetic import english_tagged
 from spectragram.tagging import Tagger
-from spectragram.tagging.files import Layout, read_labelled
 
 TRAIN = "ud-ewt/en_ewt-ud-train.conllu.gz"
 

@@ -1,8 +1,8 @@
 """Files in and out: one way to open text for reading, one way to replace a file.
 
-Reading understands plain and gzipped files and ``-`` (standard input), streams, and turns every trouble of
-the operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line.
-Writing is atomic: the target is either the old file or the complete new one, whatever happens in between.
+Reading accepts plain and gzipped files and ``-`` (standard input), streams them, and turns every error of the
+operating system or the encoding into an :class:`~spectragram.errors.InputError` with file and line. Writing is
+atomic: afterwards the target is either the old file or the complete new one, whatever happens in between.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import io
 import os
+import re
 import secrets
 import sys
 import zlib
@@ -20,17 +21,34 @@ from typing import IO, BinaryIO
 
 from spectragram.errors import InputError
 
-__all__ = ["atomic_write", "decode_utf8", "is_blank", "is_gzipped", "open_input", "output", "read_blocks", "read_lines"]
+__all__ = [
+    "atomic_write",
+    "decode_utf8",
+    "is_blank",
+    "is_gzipped",
+    "open_input",
+    "output",
+    "plain_number",
+    "read_blocks",
+    "read_lines",
+    "split_words",
+]
 
 Source = str | os.PathLike[str]
 """A path, or ``"-"`` for standard input (or output)."""
 
 BLOCK_BYTES = 1 << 20
+"""Bytes read at a time (1 MB): large enough that the cost of a call does not matter, small enough for any memory."""
+
 MAX_LINE_BYTES = 1 << 28
-"""A line longer than this (256 MB) is refused: it is a binary file or a corpus without newlines."""
+"""A longer line (256 MB) is refused: the file is binary, or a corpus without newlines. Chosen by hand."""
+
+SEPARATORS = " \t\r\n\f\v"
+"""What separates words: ASCII white space only, so a no-break space may be part of a word."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 GZIP_MAGIC = b"\x1f\x8b"
+_WORD = re.compile(rf"[^{SEPARATORS}]+")
 
 
 @contextlib.contextmanager
@@ -49,9 +67,9 @@ def open_input(source: Source) -> Iterator[BinaryIO]:
                 yield stack.enter_context(gzip.open(raw))  # type: ignore[misc]
             else:
                 yield raw
-        except (EOFError, zlib.error, gzip.BadGzipFile) as trouble:
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
-                f"damaged gzip data ({trouble})", path=source, remedy="fetch or compress the file again"
+                f"damaged gzip data ({error})", path=source, remedy="fetch or compress the file again"
             ) from None
 
 
@@ -63,9 +81,9 @@ def _open_path(path: Path) -> io.BufferedReader:
     except IsADirectoryError:
         problem, remedy = "is a directory", "give a file"
     except PermissionError:
-        problem, remedy = "may not be read", "check its permissions"
-    except (OSError, ValueError) as trouble:  # ValueError: a NUL inside the path
-        problem, remedy = f"cannot be opened ({trouble})", "check the path"
+        problem, remedy = "permission to read it is denied", "check its permissions"
+    except (OSError, ValueError) as error:  # ValueError: a NUL inside the path
+        problem, remedy = f"cannot be opened ({error})", "check the path"
     raise InputError(problem, path=path, remedy=remedy)
 
 
@@ -74,13 +92,13 @@ def _peekable(stream: BinaryIO) -> io.BufferedReader:
 
 
 def is_gzipped(source: Source) -> bool:
-    """Whether the file at ``source`` starts like a gzip file."""
+    """Whether the file at ``source`` starts with the magic number of gzip."""
     with _open_path(Path(source)) as stream:
         return stream.read(2) == GZIP_MAGIC
 
 
 def is_blank(source: Source) -> bool:
-    """Whether a file holds nothing but white space."""
+    """Whether a file contains nothing but white space."""
     with open_input(source) as stream:
         return not any(block.strip() for block in iter(lambda: stream.read(1 << 16), b""))
 
@@ -90,8 +108,8 @@ def read_blocks(
 ) -> Iterator[tuple[int, bytes]]:
     """Yield ``(number of the first line, block)``; every block ends at the end of a line.
 
-    Memory is one block, or the longest line if that is longer. A byte-order mark at the beginning is dropped.
-    ``start`` and ``stop`` cut a range of bytes out of a plain file; lines are then numbered from ``start``.
+    Memory holds one block, or the longest line if that is longer. A byte-order mark at the beginning is dropped.
+    ``start`` and ``stop`` select a range of bytes of a plain file; lines are then counted from ``start``.
     """
     with open_input(source) as stream:
         if start:
@@ -129,20 +147,20 @@ def _read(stream: BinaryIO, size: int, source: Source) -> bytes:
         return stream.read(size)
     except gzip.BadGzipFile:
         raise
-    except OSError as trouble:
-        raise InputError(f"cannot be read ({trouble.strerror})", path=source, remedy="check the file") from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=source, remedy="check the file") from None
 
 
 def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
-    """Decode strictly; the error names the line and the byte that is not UTF-8, or the NUL."""
+    """Decode strictly; an error names the line, and the byte that is not UTF-8 or the NUL character."""
     try:
         text = block.decode("utf-8")
-    except UnicodeDecodeError as trouble:
+    except UnicodeDecodeError as error:
         _refuse_known(block, source)
         raise InputError(
-            f"byte 0x{block[trouble.start]:02x} is not UTF-8",
+            f"byte 0x{block[error.start]:02x} is not UTF-8",
             path=source,
-            line=first_line + block.count(b"\n", 0, trouble.start),
+            line=first_line + block.count(b"\n", 0, error.start),
             remedy="convert the file, e.g. iconv -f latin1 -t utf-8",
         ) from None
     nul = block.find(b"\0")
@@ -158,7 +176,7 @@ def decode_utf8(block: bytes, source: Source, first_line: int) -> str:
 
 
 def _refuse_known(block: bytes, source: Source) -> None:
-    """Say what a file is that begins like no text, where that can be told."""
+    """Name the format of a file that is not text, if its first bytes give it away."""
     if block[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError("is UTF-16 text", path=source, remedy="convert the file: iconv -f utf-16 -t utf-8")
     if block[:4] == b"PK\x03\x04":
@@ -175,17 +193,34 @@ def read_lines(source: Source) -> Iterator[tuple[int, str]]:
     for first_line, block in read_blocks(source):
         lines = decode_utf8(block, source, first_line).split("\n")
         if not lines[-1]:
-            lines.pop()  # what follows the last line end is no line
+            lines.pop()  # nothing follows the last line end
         for number, line in enumerate(lines, first_line):
             yield number, line[:-1] if line.endswith("\r") else line
 
 
+def split_words(line: str) -> list[str]:
+    """The words of a line, separated by ASCII white space and nothing else.
+
+    >>> split_words("10\\u00a0000  dogs\\n")
+    ['10\\xa0000', 'dogs']
+    """
+    return _WORD.findall(line)
+
+
+def plain_number(text: str) -> int:
+    """The value of a number of at most nine ASCII digits; -1 for any other text.
+
+    Stricter than ``int``, which accepts ``+1``, ``1_000`` and digits of other scripts, and raises on long ones.
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+
 @contextlib.contextmanager
 def atomic_write(path: Source, mode: str = "wb") -> Iterator[IO]:
-    """Write a temporary file beside ``path`` and move it there when the block ends without an error.
+    """Write a temporary file beside ``path`` and rename it to ``path`` when the block ends without an error.
 
-    A full disk or an interrupt leaves the old file, if any, and no debris. Links are followed, and what is
-    not a regular file (``/dev/null``, a named pipe) is written directly: there is nothing to keep or replace.
+    A full disk or an interrupt leaves the old file, if any, and no temporary file. Links are followed. A target that
+    is not a regular file (``/dev/null``, a named pipe) is written directly: there is nothing to keep or replace.
     """
     target = Path(path).resolve()
     if target.is_dir():
@@ -203,13 +238,13 @@ def atomic_write(path: Source, mode: str = "wb") -> Iterator[IO]:
             if target.exists():
                 written.chmod(target.stat().st_mode & 0o777)
             written.replace(target)
-    except BaseException as trouble:
+    except BaseException as error:
         if not in_place:
             written.unlink(missing_ok=True)
-        # Errors of writing carry no file name; one that does comes from something else in the block.
-        if isinstance(trouble, OSError) and trouble.filename in (None, str(written)):
+        # An error while writing names no file; one that does comes from something else in the block.
+        if isinstance(error, OSError) and error.filename in (None, str(written)):
             raise InputError(
-                f"could not be written ({trouble.strerror or trouble})",
+                f"could not be written ({error.strerror or error})",
                 path=path,
                 remedy="free some space or choose another place; the old file, if any, is untouched",
             ) from None
@@ -220,9 +255,9 @@ def _create(path: Path, mode: str, asked: Source) -> IO:
     binary = "b" in mode
     try:
         return path.open(mode, encoding=None if binary else "utf-8", newline=None if binary else "")
-    except OSError as trouble:
+    except OSError as error:
         raise InputError(
-            f"cannot be written ({trouble.strerror})",
+            f"cannot be written ({error.strerror})",
             path=asked,
             remedy="check the folder and its permissions",
         ) from None

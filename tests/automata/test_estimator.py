@@ -125,12 +125,12 @@ def test_wrong_parameters_are_named(name, value) -> None:
         Automaton(learner="bigram").set_params(**{name: value}).fit([["a"]] * 30)
 
 
-def test_a_bare_text_is_refused_and_a_list_of_texts_is_read_by_character() -> None:
+def test_a_bare_text_is_refused_and_a_list_of_texts_is_read_by_symbol() -> None:
     with pytest.raises(InputError, match="one text"):
         Automaton().fit("abab")
-    model = Automaton(learner="bigram").fit(["abab", "ab"])
+    model = Automaton(learner="bigram").fit(["a b a b", "a b"])
     assert model.vocabulary_.words == ("a", "b")
-    np.testing.assert_array_equal(model.log_prob(["aab"]), model.log_prob([list("aab")]))
+    np.testing.assert_array_equal(model.log_prob(["a a b"]), model.log_prob([list("aab")]))
     with pytest.raises(InputError, match="one text"):
         model.log_prob("ab")
 

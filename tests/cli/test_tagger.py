@@ -196,8 +196,8 @@ def columns(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["train", "tagger", "{train}", "-o", "{new}", "--label", "0"], "column 0 of 2 is observed"),
         (["train", "tagger", "{train}", "-o", "{new}", "--dev", "{german}"], "without a single label"),
         (["train", "tagger", "{train}", "-o", "{new}", "--emissions", "gaussian"], "for text"),
-        (["train", "tagger", "{train}", "-o", "{new}", "--drop", "sa1"], "only frames of speech"),
-        (["train", "tagger", "{ud.txt}", "-o", "{new}", "--columns", "1,2"], "columns of CoNLL-U"),
+        (["train", "tagger", "{train}", "-o", "{new}", "--drop", "sa1"], "only speech frames"),
+        (["train", "tagger", "{ud.txt}", "-o", "{new}", "--columns", "1,2"], "in CoNLL-U the form is observed"),
         (["inspect", "{m}", "--words", "-1"], "--words"),
     ],
 )

@@ -66,7 +66,7 @@ def test_other_decoders_parse_about_as_well(parser, decoder):
 )
 def test_every_sentence_gets_a_tree_over_its_words(parser, sentence):
     (tree,) = parser.parse([sentence])
-    words = [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.split()]
+    words = [word.replace("(", "-LRB-").replace(")", "-RRB-") for word in sentence.split(" ") if word]
     assert tree.leaves() == words
     assert tree.label == "TOP"
     assert parse_tree(str(tree)) == tree

@@ -6,11 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectragram.data.binarization import Binarizer, base_label, binarize, is_intermediate, unbinarize
+from spectragram.data.binarization import (
+    Binarizer,
+    base_label,
+    binarize,
+    is_intermediate,
+    unbinarize,
+)
 from spectragram.data.brackets import parse_tree
 from spectragram.data.heads import ENGLISH_HEADS, learn_head_rules
 from spectragram.data.trees import Tree
-from spectragram.data.unary import collapse_unaries, expand_unaries
 from spectragram.errors import InputError
 from tests.data.tree_examples import TREEBANKS, deep_tree, names, real_trees, trees
 
@@ -73,21 +78,6 @@ def test_binarisation_has_an_inverse_for_any_labels(
     assert unbinarize(binary) == tree
 
 
-@given(trees, st.booleans())
-def test_unary_chains_have_an_inverse_for_any_labels(tree: Tree, collapse_root: bool) -> None:
-    collapsed = collapse_unaries(tree, collapse_root=collapse_root)
-    for node in collapsed.subtrees():
-        if node is not collapsed or collapse_root:
-            assert len(node.children) != 1 or node.children[0].is_tag
-    assert collapsed.pos() == tree.pos()
-    assert expand_unaries(collapsed) == tree
-
-
-@given(trees)
-def test_transforms_combine(tree: Tree) -> None:
-    assert expand_unaries(unbinarize(binarize(collapse_unaries(tree), vertical=2))) == tree
-
-
 @given(names)
 def test_any_label_keeps_its_name(label: str) -> None:
     tree = Tree("TOP", [Tree(label, [Tree("A", word="a"), Tree("B", word="b"), Tree("C", word="c")])])
@@ -97,22 +87,15 @@ def test_any_label_keeps_its_name(label: str) -> None:
     assert [is_intermediate(node.label) for node in (phrase, phrase.children[1])] == [False, True]
 
 
-def test_unary_chains_by_example() -> None:
-    tree = parse_tree("(TOP (S (VP (VB go) (NP (NP+ (NN home))))))")
-    assert str(collapse_unaries(tree)) == r"(TOP (S+VP (VB go) (NP+NP\+ (NN home))))"
-    assert str(collapse_unaries(tree, collapse_root=True)) == r"(TOP+S+VP (VB go) (NP+NP\+ (NN home)))"
-
-
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_deep_trees(setting: tuple) -> None:
     tree = deep_tree("A", "@", "B")
     assert unbinarize(binarize(tree, *setting)) == tree
-    assert expand_unaries(collapse_unaries(tree)) == tree
 
 
 def test_long_chains_and_wide_phrases() -> None:
     chain = parse_tree("(A" * 30_000 + " b" + ")" * 30_000)
-    assert expand_unaries(collapse_unaries(chain)) == chain
+    assert unbinarize(binarize(chain, vertical=2)) == chain
     flat = parse_tree("(NP" + " (NN dog)" * 30_000 + ")")
     for direction in ("left", "right", "head"):
         assert unbinarize(binarize(flat, direction)) == flat  # type: ignore[arg-type]
@@ -134,4 +117,3 @@ def test_real_trees_come_back_exactly(data_dir: Path, treebank: str) -> None:
     for setting in SETTINGS:
         binarizer = Binarizer(*setting, rules)  # type: ignore[arg-type]
         assert all(unbinarize(binarizer(tree)) == tree for tree in dev)
-    assert all(expand_unaries(collapse_unaries(tree)) == tree for tree in dev)

@@ -73,8 +73,8 @@ GOOD = "(TOP (NP (NN dog)))\n"
         (GOOD + "# a comment\n", 2, "the text '#' outside any tree"),
         (GOOD + "(TOP (NN dog)) cat\n", 2, "the text 'cat' outside any tree"),
         (GOOD + "(TOP (NN d\0g))\n", 2, "a NUL byte"),
-        ("", None, "holds no trees"),
-        ("\n \n", None, "holds no trees"),
+        ("", None, "contains no trees"),
+        ("\n \n", None, "contains no trees"),
     ],
 )
 def test_bad_files_are_refused_with_their_line(tmp_path: Path, text: str, line: int | None, problem: str) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 
-from spectragram.data.brackets import parse_tree, read_trees
-from spectragram.data.cleaning import clean, plain_label
+from spectragram.data.brackets import clean, parse_tree, plain_label, read_trees
 from spectragram.data.trees import Tree
 from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees
 

@@ -70,7 +70,7 @@ def test_predictions_that_do_not_fit_are_refused() -> None:
     for change, message in [
         ({"upos": ["A"]}, "1 values of upos for 5 words"),
         ({"upos": ["A", "B", "C", "D", ""]}, "upos '' is empty"),
-        ({"upos": ["A", "B", "C", "D", "a\tb"]}, "holds a tab"),
+        ({"upos": ["A", "B", "C", "D", "a\tb"]}, "contains a tab"),
         ({"tag": ["A"] * 5}, "no column 'tag' in CoNLL-U; choose among id, form"),
     ]:
         with pytest.raises(InputError, match=message):

@@ -79,7 +79,7 @@ def test_strings_that_are_written_read_back(tmp_path_factory: pytest.TempPathFac
         ("1 999999999\n1 0\n", 1, "an alphabet of 999999999 symbols"),
         ("1 0\n0\n", 1, "an alphabet of 0 symbols"),
         ("3 2\n1 0\n\n0\n3 1 0 2\n", 5, "symbol 2 in an alphabet of 2"),
-        ("2 2\n1 0\n3 1 0\n", 3, "a string of 2 symbols that says it has 3"),
+        ("2 2\n1 0\n3 1 0\n", 3, "a string of 2 symbols whose stated length is 3"),
         ("2 2\n1 0\n1 x\n", 3, "'x' where a number was expected"),
         ("2 2\n1 -1\n", 2, "'-1' where a number was expected"),
         ("1 99999999999999999999\n1 0\n", 1, "where a number was expected"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,7 @@ from spectragram.data.binarization import Binarizer, is_intermediate
 from spectragram.data.brackets import parse_tree
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 from spectragram.data.productions import BINARY, LEXICAL, UNARY, Productions
-from spectragram.data.treebank import Treebank
-from spectragram.data.treebank_heads import head_words
+from spectragram.data.treebank import Treebank, head_words
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
 from tests.data.tree_examples import TREEBANKS, deep_tree, real_trees, trees
@@ -139,7 +139,7 @@ def test_known_productions_keep_their_numbers() -> None:
     assert unknown.symbol[unknown.roots[[1, 3]]].tolist() == [-1, -1]
     vp = unknown.left[unknown.roots[4]]
     assert unknown.rule[vp] == train.rule[12]
-    with pytest.raises(InputError, match="tree 0 holds rules that its productions lack"):
+    with pytest.raises(InputError, match="tree 0 has rules that its productions lack"):
         unknown.decode(0)
 
 
@@ -173,15 +173,19 @@ def test_deep_trees() -> None:
 
 def test_productions_survive_storage() -> None:
     table = Treebank.from_trees(TREES).productions
-    copy = Productions.from_state(table.to_state(), table.to_arrays())
-    assert copy.to_state() == table.to_state()
-    assert all(np.array_equal(copy.to_arrays()[name], rules) for name, rules in table.to_arrays().items())
-    assert copy.labels == table.labels
-    assert copy.chains == table.chains
+    values, arrays = table.to_state()
+    copy = Productions.from_state(json.loads(json.dumps(values)), arrays)
+    assert (copy.labels, copy.n_tags, copy.words, copy.chains) == (
+        table.labels,
+        table.n_tags,
+        table.words,
+        table.chains,
+    )
     for name in ("lexical", "unary", "binary"):
-        for wrong in (table.to_arrays()[name] + 100, table.to_arrays()[name] - 100, np.zeros((3, 9), np.int32)):
+        np.testing.assert_array_equal(getattr(copy, name), getattr(table, name))
+        for wrong in (arrays[name] + 100, arrays[name] - 100, np.zeros((3, 9), np.int32)):
             with pytest.raises(InputError, match=f"{name} rules that do not fit"):
-                Productions.from_state(table.to_state(), table.to_arrays() | {name: wrong})
+                Productions.from_state(values, arrays | {name: wrong})
 
 
 def heads_by_span(tree: Tree, rules: HeadRules) -> dict[tuple[int, int], int]:

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
-import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spectragram import storage
 from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
 
@@ -44,9 +45,12 @@ def test_words_outside_get_the_unknown_id_or_minus_one() -> None:
     assert Vocabulary(["a"]).encode(["b", "a"]).tolist() == [-1, 0]
 
 
-def test_a_vocabulary_survives_json() -> None:
-    vocabulary = Vocabulary.from_counts({"ü": 3, "b": 1, "c": 1}, min_count=2)
-    assert Vocabulary.from_state(json.loads(json.dumps(vocabulary.to_state()))) == vocabulary
+def test_a_vocabulary_survives_a_model_file(tmp_path: Path) -> None:
+    for vocabulary in (Vocabulary.from_counts({"ü": 3, "b": 1, "c": 1}, min_count=2), Vocabulary([])):
+        values, arrays = vocabulary.to_state()
+        storage.write(tmp_path / "model", "test", values, arrays)
+        stored = storage.read(tmp_path / "model")
+        assert Vocabulary.from_state(stored.header, stored.arrays) == vocabulary
 
 
 def test_vocabularies_differ_by_words_counts_and_unknown() -> None:
@@ -59,7 +63,7 @@ def test_vocabularies_differ_by_words_counts_and_unknown() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Vocabulary(["a", "b", "a"]), "holds 'a' twice"),
+        (lambda: Vocabulary(["a", "b", "a"]), "contains 'a' twice"),
         (lambda: Vocabulary(["a"], np.array([1, 2])), "1 words but"),
         (lambda: Vocabulary(["a"], unknown="?"), "unknown word '\\?' is not in the vocabulary"),
         (lambda: Vocabulary.from_counts({"a": 1}, min_count=0), "min_count=0"),

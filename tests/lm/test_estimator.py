@@ -150,12 +150,14 @@ def test_brown_split_against_measured_anchors(data_dir: Path) -> None:
     assert LanguageModel(learner="kn", order=3).fit(train).perplexity(test) == pytest.approx(317.0, abs=0.5)
 
 
-@pytest.mark.parametrize("wrong", ["hello world", ["hello world", "good day"]])
-def test_strings_are_not_taken_for_lists_of_words(wrong: object, text: list[list[str]]) -> None:
-    with pytest.raises(InputError, match=r"string|text"):
-        LanguageModel(4).fit(wrong)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"string|text"):
-        LanguageModel(4).fit(text[:200]).log_prob(wrong)  # type: ignore[arg-type]
+def test_a_string_is_a_path_and_a_string_in_a_list_is_a_line(text: list[list[str]]) -> None:
+    with pytest.raises(InputError, match="hello world: no such file"):
+        LanguageModel(4).fit("hello world")  # type: ignore[arg-type]
+    model = LanguageModel(4).fit(text[:200])
+    with pytest.raises(InputError, match="hello world: no such file"):
+        model.log_prob("hello world")  # type: ignore[arg-type]
+    lines = [" ".join(words) for words in text[:200]]
+    np.testing.assert_array_equal(LanguageModel(4).fit(lines).log_prob(lines), model.log_prob(text[:200]))
 
 
 @pytest.mark.parametrize(

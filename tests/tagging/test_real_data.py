@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from spectragram.data.labelled import Layout, read_labelled
 from spectragram.tagging import Tagger
-from spectragram.tagging.files import Layout, read_labelled
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from spectragram.automata.strings import (
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import END, Vocabulary
-from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.progress import progress
 
@@ -285,11 +285,12 @@ class Automaton(Estimator):
 
     def _get_state(self) -> State:
         values, arrays = mixture_to_state(self.model_)
-        values |= {"vocabulary": self.vocabulary_.to_state(), "unknown_rate": self.unknown_rate_}
-        return values, arrays | {"spectrum": self.spectrum_}
+        vocabulary, words = self.vocabulary_.to_state()
+        values |= {"vocabulary": vocabulary, "unknown_rate": self.unknown_rate_}
+        return values, arrays | prefixed("vocabulary", words) | {"spectrum": self.spectrum_}
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"])
+        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
         self.unknown_rate_ = float(values["unknown_rate"])
         self.spectrum_ = arrays["spectrum"]
         self.model_ = mixture_from_state(values, arrays, len(self.vocabulary_))

@@ -210,8 +210,7 @@ def _read(source: str) -> list[Tree]:
     """Trees without traces, functional tags and indices."""
 
     def cleaned() -> Iterator[Tree]:
-        from spectragram.data.brackets import read_trees
-        from spectragram.data.cleaning import clean
+        from spectragram.data.brackets import clean, read_trees
 
         for tree in read_trees(source):
             plain = clean(tree)

@@ -30,7 +30,7 @@ from spectragram.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from spectragram.tagging.files import Layout
+    from spectragram.data.labelled import Layout
 
 Columns = Annotated[str, typer.Option("--columns", help="Observation columns, counted from 0: 0 or 0,1.")]
 Label = Annotated[
@@ -64,8 +64,8 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
+    from spectragram.data.labelled import read_labelled
     from spectragram.tagging import Tagger
-    from spectragram.tagging.files import read_labelled
 
     tagger = Tagger(
         states,
@@ -83,7 +83,7 @@ def train(
     found = read_labelled(data, _layout(format, columns, label, drop))
     held_out = None if dev is None else read_labelled(dev, found.layout)
     tagger.fit(found.X, found.y, dev=None if held_out is None else (held_out.X, held_out.y))
-    tagger.summary_["layout"] = found.layout.to_state()
+    tagger.summary_["layout"] = found.layout.to_state()[0]
     tagger.save(out)
     shown = {name: value for name, value in tagger.summary_.items() if name != "layout"}
     trained(out, shown, quiet=quiet)
@@ -97,8 +97,8 @@ def predict(
     jobs: Jobs = -1,
 ) -> None:
     """Label the tokens of INPUT, which has the layout of the training data, with or without the label column."""
+    from spectragram.data.labelled import read_labelled
     from spectragram.tagging import Tagger
-    from spectragram.tagging.files import read_labelled
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
     found = read_labelled(input, _stored_layout(tagger.summary_), labels=False)
@@ -118,8 +118,8 @@ def evaluate(
     jobs: Jobs = -1,
 ) -> None:
     """Accuracy, accuracy on unknown words, span F1 where labels mark spans, and a line for every label."""
+    from spectragram.data.labelled import read_labelled
     from spectragram.tagging import Tagger
-    from spectragram.tagging.files import read_labelled
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
     layout = _stored_layout(tagger.summary_)
@@ -175,8 +175,8 @@ def demo() -> None:
 
 
 def _layout(format: str, columns: str, label: str, drop: str) -> Layout:
+    from spectragram.data.labelled import Layout
     from spectragram.errors import InputError
-    from spectragram.tagging.files import Layout
 
     try:
         numbers = tuple(int(number) for number in columns.split(","))
@@ -190,7 +190,7 @@ def _parts(drop: str) -> tuple[str, ...]:
 
 
 def _stored_layout(summary: dict) -> Layout:
-    from spectragram.tagging.files import Layout
+    from spectragram.data.labelled import Layout
 
     return Layout.from_state(summary["layout"]) if "layout" in summary else Layout()
 

@@ -28,7 +28,8 @@ import numpy as np
 from spectragram import storage
 from spectragram.clusters.counts import COUNTS_KIND, PairCounts, TextOptions
 from spectragram.clusters.pairs import PairCounter, StreamPairs
-from spectragram.data.corpus import Corpus, word_lists
+from spectragram.data.corpus import Corpus
+from spectragram.data.inputs import as_word_lists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
@@ -93,13 +94,7 @@ def count_files(
 
 def normalised_words(sequences: Corpus | Iterable[Sequence[str]], options: TextOptions) -> list[list[str]]:
     """Sentences as lists of words in the spelling that ``options`` ask for."""
-    listed = []
-    for i, words in enumerate(word_lists(sequences)):
-        for word in words:
-            if not isinstance(word, str) or not word:
-                raise InputError(f"sequence {i} holds {word!r}", remedy="give non-empty strings")
-        listed.append([options.normalised(word) for word in words])
-    return listed
+    return [[options.normalised(word) for word in words] for words in as_word_lists(sequences, keep_empty=True)]
 
 
 def count_sequences(

@@ -19,6 +19,7 @@ from spectragram.clusters.bigrams import Bigrams
 from spectragram.clusters.pairs import PairTable
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError, ModelFileError
+from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.files import Source
 
 __all__ = ["CONTEXTS", "COUNTS_KIND", "PairCounts", "TextOptions"]
@@ -128,13 +129,14 @@ class PairCounts:
                 f"its content is not counts ({trouble})", path=path, remedy="count the text again"
             ) from trouble
 
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> State:
         """JSON-ready header and arrays."""
-        arrays: dict[str, np.ndarray] = {}
+        vocabulary, words = self.vocabulary.to_state()
+        arrays: dict[str, Any] = prefixed("vocabulary", words)
         for distance, table in enumerate(self.tables, 1):
             arrays |= {f"keys{distance}": table.keys, f"counts{distance}": table.counts}
         header = {
-            "vocabulary": self.vocabulary.to_state(),
+            "vocabulary": vocabulary,
             "window": len(self.tables),
             "options": dataclasses.asdict(self.options),
         }
@@ -144,7 +146,7 @@ class PairCounts:
     def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PairCounts:
         """Inverse of :meth:`to_state`."""
         tables = tuple(PairTable(arrays[f"keys{d}"], arrays[f"counts{d}"]) for d in range(1, header["window"] + 1))
-        vocabulary = Vocabulary.from_state(header["vocabulary"])
+        vocabulary = Vocabulary.from_state(header["vocabulary"], without_prefix("vocabulary", arrays))
         for table in tables:
             if len(table.keys) != len(table.counts) or (
                 len(table.keys) and not 0 <= table.keys[0] <= table.keys[-1] < len(vocabulary) ** 2

@@ -23,7 +23,7 @@ from spectragram.data.text import encode_blocks
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, resolve_jobs
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.files import Source
 
 __all__ = ["WordClusters"]
@@ -326,10 +326,11 @@ class WordClusters(Estimator):
             "vectors": self.vectors_,
             "class_counts": self.class_counts_,
         }
-        return {"vocabulary": self.vocabulary_.to_state()}, arrays
+        vocabulary, words = self.vocabulary_.to_state()
+        return {"vocabulary": vocabulary}, arrays | prefixed("vocabulary", words)
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        vocabulary = Vocabulary.from_state(values["vocabulary"])
+        vocabulary = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
         labels, merges, vectors = arrays["labels"], arrays["merges"], arrays["vectors"]
         m = len(merges) + 1
         if labels.shape != (len(vocabulary),) or vectors.shape[:1] != labels.shape:

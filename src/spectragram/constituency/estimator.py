@@ -15,11 +15,12 @@ from threadpoolctl import threadpool_limits
 from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
-from spectragram.constituency.inputs import Sentence, as_sentences, as_trees
 from spectragram.constituency.model_state import grammar_from_state, grammar_to_state, rounded
 from spectragram.constituency.parsing import BinaryGrammar, Status
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
 from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
+from spectragram.data.brackets import escape_word
+from spectragram.data.inputs import as_trees, as_word_lists
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads
 from spectragram.errors import InputError
@@ -28,6 +29,9 @@ from spectragram.metrics import bracket_scores, per_second
 from spectragram.progress import progress
 
 __all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
+
+Sentence = Sequence[str] | str
+"""Words, or a string of words between spaces."""
 
 DECODERS = ("mbr", "max-rule", "goodman")
 PRESETS: dict[str, dict[str, Any]] = {
@@ -265,7 +269,7 @@ class ConstituencyParser(Estimator):
     def _map(self, function: Callable[[list[str]], Any], sentences: Iterable[Sentence]) -> list[Any]:
         """What the function says about the words of each sentence, on ``n_jobs`` threads."""
         self._require_fitted()
-        listed = as_sentences(sentences)
+        listed = [[escape_word(word) for word in words] for words in as_word_lists(sentences)]
         batches = [listed[i : i + SENTENCES_A_TASK] for i in range(0, len(listed), SENTENCES_A_TASK)]
         done = map_threads(lambda batch: [function(words) for words in batch], batches, self.n_jobs)
         return [result for batch in done for result in batch]

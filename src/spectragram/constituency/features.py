@@ -25,8 +25,7 @@ from spectragram.constituency.lexicon import word_types
 from spectragram.data.heads import HeadRules
 from spectragram.data.productions import LEXICAL
 from spectragram.data.signatures import signatures
-from spectragram.data.treebank import Treebank
-from spectragram.data.treebank_heads import head_words
+from spectragram.data.treebank import Treebank, head_words
 from spectragram.spectral.scaling import cca_weights
 
 __all__ = ["FeatureColumns", "extract_features", "label_matrices"]

@@ -57,15 +57,16 @@ def rounded(model: Model, rules: Rules) -> Model:
 
 def grammar_to_state(grammar: BinaryGrammar) -> State:
     """Values and arrays of a grammar; names of arrays hold the model they belong to."""
+    productions, rules = grammar.productions.to_state()
     words, word_arrays = grammar.coarse.lexicon.table.to_state()
     values = {
-        "productions": grammar.productions.to_state(),
+        "productions": productions,
         "words": words,
         "labels": grammar.labels.to_state(),
         "thresholds": list(grammar.thresholds),
         "n_models": len(grammar.models),
     }
-    arrays = prefixed("rules", grammar.productions.to_arrays()) | prefixed("words", word_arrays)
+    arrays = prefixed("rules", rules) | prefixed("words", word_arrays)
     for number, model in enumerate([grammar.coarse, grammar.middle, *grammar.models]):
         arrays |= prefixed(f"model{number}", _arrays(model))
     return values, arrays

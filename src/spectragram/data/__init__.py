@@ -1,13 +1,14 @@
 """Strings to integer arrays and back: text, trees, CoNLL-U, column files, PAutomaC, vocabularies, rare words."""
 
 from spectragram.data.binarization import Binarizer, binarize, unbinarize
-from spectragram.data.brackets import escape_word, parse_tree, read_trees, unescape_word, write_trees
-from spectragram.data.cleaning import clean
+from spectragram.data.brackets import clean, escape_word, parse_tree, read_trees, unescape_word, write_trees
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
 from spectragram.data.conllu import Sentence, parse_conllu, read_conllu, write_conllu
 from spectragram.data.corpus import Corpus
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
-from spectragram.data.nltk_trees import from_nltk, to_nltk
+from spectragram.data.inputs import as_corpus, as_dependencies, as_trees, as_word_lists
+from spectragram.data.interchange import from_nltk, to_nltk
+from spectragram.data.labelled import LabelledFile, Layout, as_labelled, read_labelled
 from spectragram.data.pautomac import (
     PautomacModel,
     read_pautomac,
@@ -19,12 +20,10 @@ from spectragram.data.pautomac import (
 )
 from spectragram.data.productions import Productions
 from spectragram.data.projectivity import is_projective, projectivize
-from spectragram.data.signatures import SignatureClasses, english_signature, neutral_signature
+from spectragram.data.signatures import english_signature, neutral_signature
 from spectragram.data.text import FileShard, count_words, encode_blocks, read_text, shard_file
-from spectragram.data.treebank import Treebank
-from spectragram.data.treebank_heads import head_words
+from spectragram.data.treebank import Treebank, head_words
 from spectragram.data.trees import Tree
-from spectragram.data.unary import collapse_unaries, expand_unaries
 from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 
 __all__ = [
@@ -35,21 +34,25 @@ __all__ = [
     "Corpus",
     "FileShard",
     "HeadRules",
+    "LabelledFile",
+    "Layout",
     "PautomacModel",
     "Productions",
     "Sentence",
-    "SignatureClasses",
     "Tree",
     "Treebank",
     "Vocabulary",
+    "as_corpus",
+    "as_dependencies",
+    "as_labelled",
+    "as_trees",
+    "as_word_lists",
     "binarize",
     "clean",
-    "collapse_unaries",
     "count_words",
     "encode_blocks",
     "english_signature",
     "escape_word",
-    "expand_unaries",
     "from_nltk",
     "head_words",
     "is_projective",
@@ -60,6 +63,7 @@ __all__ = [
     "projectivize",
     "read_columns",
     "read_conllu",
+    "read_labelled",
     "read_pautomac",
     "read_pautomac_model",
     "read_pautomac_solution",

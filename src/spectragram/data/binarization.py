@@ -1,38 +1,69 @@
 """Binarise trees with Markovised intermediate symbols, and undo it exactly.
 
-A phrase with many children gives them off one by one; an intermediate symbol stands for those still inside::
+The children of a phrase are split off one by one; an intermediate symbol stands for those that remain::
 
     (NP (DT the) (JJ old) (NN dog))   ->   (NP (DT the) (@NP|DT (JJ old) (NN dog)))        right, horizontal=1
 
 The last child to remain is the *pivot*: the rightmost child (direction ``right``, as above), the leftmost (``left``)
-or the head (``head``). Children right of the pivot are given off first, outermost first, then those left of it.
+or the head (``head``). Children right of the pivot are split off first, outermost first, then those left of it.
 
 ========== ====================================================== ==========================
 parameter  what a symbol remembers                                example
 ========== ====================================================== ==========================
-horizontal labels of the last children given off (None: all)      ``@NP``, ``@NP|DT``, ...
+horizontal labels of the last children split off (None: all)      ``@NP``, ``@NP|DT``, ...
 vertical   labels of the phrases above, the phrase itself included ``NP``, ``NP^S``, ...
 ========== ====================================================== ==========================
 
 Tags and unary phrases keep their shape. ``@``, ``|`` and ``^`` in the treebank's own labels are escaped
-(:mod:`~spectragram.data.labels`).
+(:class:`Marks`), so undoing it is exact.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules
-from spectragram.data.labels import Marks
 from spectragram.data.trees import Tree, fold, make_tree
 from spectragram.errors import InputError
 
-__all__ = ["Binarizer", "base_label", "binarize", "is_intermediate", "unbinarize"]
+__all__ = ["Binarizer", "Marks", "base_label", "binarize", "is_intermediate", "unbinarize"]
 
 Direction = Literal["left", "right", "head"]
+
+
+class Marks:
+    """The characters that a transform adds to labels, kept apart from the same characters in a treebank's own labels.
+
+    Where a treebank's label contains one of these characters, it is escaped with a backslash. Marks and labels never
+    mix, so the transform can be undone exactly.
+
+    >>> plus = Marks("+")
+    >>> plus.escape("Q+NUM"), plus.split(r"NP+Q\\+NUM"), plus.unescape(r"Q\\+NUM")
+    ('Q\\\\+NUM', ['NP', 'Q\\\\+NUM'], 'Q+NUM')
+    """
+
+    def __init__(self, characters: str) -> None:
+        kinds = re.escape(characters)
+        self._special = re.compile(rf"[\\{kinds}]")
+        self._part = re.compile(rf"(?:\\.|[^\\{kinds}])+", re.DOTALL)
+        self._escaped = re.compile(r"\\(.)", re.DOTALL)
+
+    def escape(self, label: str) -> str:
+        """Write the label so that none of its characters is mistaken for a mark."""
+        return self._special.sub(r"\\\g<0>", label)
+
+    def unescape(self, label: str) -> str:
+        """Inverse of :meth:`escape`."""
+        return self._escaped.sub(r"\1", label)
+
+    def split(self, text: str) -> list[str]:
+        """The parts between marks, still escaped."""
+        return self._part.findall(text)
+
 
 _MARKS = Marks("@|^")
 
@@ -47,7 +78,7 @@ def is_intermediate(label: str) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def base_label(label: str) -> str:
-    """The treebank's label behind a phrase label of a binarised tree, intermediate or not.
+    """The treebank's own label for a phrase label of a binarised tree, intermediate or not.
 
     >>> base_label("@NP^S|DT|JJ"), base_label("NP^S")
     ('NP', 'NP')
@@ -63,9 +94,9 @@ class Binarizer:
     ----------
     direction : 'right', 'left' or 'head'
     horizontal : int or None
-        How many children given off an intermediate symbol remembers; None for all of them.
+        How many of the children split off an intermediate symbol remembers; None for all.
     vertical : int
-        How many phrases a symbol names: 1 for itself, 2 for its parent as well, ...
+        How many phrases a symbol names: 1 for itself, 2 for its parent too, ...
     head_rules : HeadRules
         For direction ``head``.
     """
@@ -85,7 +116,7 @@ class Binarizer:
             raise InputError(f"vertical={self.vertical}", remedy="give 1 or more")
 
     def __call__(self, tree: Tree) -> Tree:
-        """The tree with at most two children a node; :func:`unbinarize` gives it back."""
+        """The tree with at most two children per node; :func:`unbinarize` is the inverse."""
         order: list[tuple[Tree, tuple[str, ...]]] = []
         stack: list[tuple[Tree, tuple[str, ...]]] = [(tree, ())]
         n_above = self.vertical - 1
@@ -127,13 +158,13 @@ class Binarizer:
         if n == 1:
             return 0, [(symbol, 0)]
         pivot = self._pivot(label, children)
-        given_off = [*range(n - 1, pivot, -1), *range(pivot)]
+        split_off = [*range(n - 1, pivot, -1), *range(pivot)]
         steps = []
         for t in range(n - 2, 0, -1):
             first = 0 if self.horizontal is None else max(0, t - self.horizontal)
-            remembered = [_MARKS.escape(children[k]) for k in given_off[first:t]]
-            steps.append(("|".join([f"@{symbol}", *remembered]), given_off[t]))
-        steps.append((symbol, given_off[0]))
+            remembered = [_MARKS.escape(children[k]) for k in split_off[first:t]]
+            steps.append(("|".join([f"@{symbol}", *remembered]), split_off[t]))
+        steps.append((symbol, split_off[0]))
         return pivot, steps
 
     def _pivot(self, label: str, children: Sequence[str]) -> int:
@@ -170,7 +201,7 @@ def _restore(node: Tree, below: list[Tree]) -> Tree:
 
 
 def _real_children(node: Tree) -> list[Tree]:
-    """Children of a phrase once intermediate symbols are taken out."""
+    """Children of a phrase with intermediate symbols removed."""
     real: list[Tree] = []
     pending = list(reversed(node.children))
     while pending:

@@ -1,11 +1,11 @@
-"""Bracketed trees <-> text: one tree a line, or Penn Treebank ``.mrg`` with a tree over several lines.
+"""Bracketed trees <-> text: one tree per line, or Penn Treebank ``.mrg`` with trees over several lines.
 
-What a file may hold beyond plain ``(label child ...)``:
+Besides plain ``(label child ...)`` a file may contain:
 
-- an outer bracket without a label, ``( (S ...) )``: it gets the label ``TOP``;
-- words without a tag of their own, ``(NP the (NN dog))``: they get the tag ``X``;
-- traces, functional tags, indices: kept (:func:`~spectragram.data.cleaning.clean` removes them);
-- parentheses as words, written ``-LRB-`` and ``-RRB-``: kept as they stand (:func:`unescape_word`).
+- an outer bracket without a label, ``( (S ...) )``, which gets the label ``TOP``;
+- words without a tag of their own, ``(NP the (NN dog))``, which get the tag ``X``;
+- traces, functional tags and indices, which are kept; :func:`clean` removes them;
+- parentheses as words, written ``-LRB-`` and ``-RRB-``, which are kept too (see :func:`unescape_word`).
 
 Anything else is an :class:`~spectragram.errors.InputError` with file and line.
 """
@@ -14,24 +14,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from spectragram.data.trees import ROOT, SEPARATORS, UNTAGGED, Tree, make_tree
+from spectragram.data.trees import ROOT, UNTAGGED, Tree, fold, make_tree
 from spectragram.errors import InputError
-from spectragram.files import Source, output, read_lines
+from spectragram.files import SEPARATORS, Source, output, read_lines
 
-__all__ = ["escape_word", "parse_tree", "read_trees", "unescape_word", "write_trees"]
+__all__ = [
+    "EMPTY_TAG",
+    "clean",
+    "escape_word",
+    "parse_tree",
+    "plain_label",
+    "read_trees",
+    "unescape_word",
+    "write_trees",
+]
 
 MAX_TREE_CHARACTERS = 1 << 28
-"""A tree longer than this is refused: a bracket is missing, or this is no treebank."""
+"""A longer tree (256 million characters) is refused: a bracket is missing, or the file is not a treebank."""
+
+EMPTY_TAG = "-NONE-"
+"""Tag of traces and other empty elements in the Penn Treebank."""
+
+_FUNCTION = re.compile(r"(?<=.)[-=|].*")
 
 _TOKEN = rf"[^{SEPARATORS}()]"
 _GAP = rf"[{SEPARATORS}]*"
-# One match a node: "(tag word)" whole, else "(" with its label if any, else a word without a tag, else ")".
+# One match per node: "(tag word)" whole, else "(" with its label if any, else a word without a tag, else ")".
 _PIECES = re.compile(rf"\({_GAP}({_TOKEN}+)[{SEPARATORS}]+({_TOKEN}+){_GAP}\)|(\(){_GAP}({_TOKEN}*)|({_TOKEN}+)|\)")
 
 
 class _Malformed(Exception):
-    """What is wrong with a text, and at which of its pieces."""
+    """A problem with a text, and the number of the piece where it is."""
 
     def __init__(self, problem: str, piece: int, remedy: str) -> None:
         super().__init__(problem)
@@ -41,7 +56,7 @@ class _Malformed(Exception):
 
 
 def parse_tree(text: str) -> Tree:
-    """The one tree that ``text`` holds.
+    """The only tree in ``text``.
 
     >>> parse_tree("(NP (DT the) (NN dog))").leaves()
     ['the', 'dog']
@@ -63,11 +78,11 @@ def read_trees(source: Source) -> Iterator[Tree]:
             empty = False
             yield tree
     if empty:
-        raise InputError("holds no trees", path=source, remedy="give bracketed trees, e.g. (TOP (S ...))")
+        raise InputError("contains no trees", path=source, remedy="give bracketed trees, e.g. (TOP (S ...))")
 
 
 def write_trees(trees: Iterable[Tree], target: Source | None = None) -> int:
-    """Write one tree a line to a file, atomically, or to standard output (None, ``"-"``); return how many."""
+    """Write one tree per line to a file, atomically, or to standard output (None, ``"-"``); return their number."""
     n_trees = 0
     with output(target) as stream:
         for tree in trees:
@@ -77,7 +92,7 @@ def write_trees(trees: Iterable[Tree], target: Source | None = None) -> int:
 
 
 def escape_word(word: str) -> str:
-    """Write parentheses as ``-LRB-`` and ``-RRB-``, so that the word can stand in a tree.
+    """Write parentheses as ``-LRB-`` and ``-RRB-``, so that the word can be part of a tree.
 
     >>> escape_word(":-)"), unescape_word(":--RRB-")
     (':--RRB-', ':-)')
@@ -88,14 +103,45 @@ def escape_word(word: str) -> str:
 def unescape_word(token: str) -> str:
     """Inverse of :func:`escape_word`.
 
-    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round a word survives
-    unless it spells ``-LRB-`` or ``-RRB-`` itself: the treebank convention has no other way to write those.
+    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round it holds for every
+    word that does not contain ``-LRB-`` or ``-RRB-``: the convention of treebanks has no other way to write those.
     """
     return token.replace("-LRB-", "(").replace("-RRB-", ")")
 
 
+@lru_cache(maxsize=1 << 16)
+def plain_label(label: str) -> str:
+    """The label without functional tags, indices and alternatives; one that starts with a mark stays whole.
+
+    >>> plain_label("NP-SBJ-1=2"), plain_label("ADVP|PRT"), plain_label("-LRB-"), plain_label("S.NF.P")
+    ('NP', 'ADVP', '-LRB-', 'S.NF.P')
+    """
+    return label if label[0] in "-=|" else _FUNCTION.sub("", label)
+
+
+def clean(tree: Tree) -> Tree | None:
+    """Remove traces, the phrases that become empty without them, functional tags and indices; unary chains stay.
+
+    None for a tree that consists of traces only. A clean tree stays as it is.
+
+    >>> tree = parse_tree("( (S (NP-SBJ-1 (NN rent)) (VP (VBD was) (VP (VBN paid) (NP (-NONE- *-1))))) )")
+    >>> str(clean(tree))
+    '(TOP (S (NP (NN rent)) (VP (VBD was) (VP (VBN paid)))))'
+    """
+    return fold(tree, _clean_node)
+
+
+def _clean_node(node: Tree, below: list[Tree | None]) -> Tree | None:
+    if node.label == EMPTY_TAG and node.word is not None:
+        return None
+    children = tuple(child for child in below if child is not None)
+    if node.word is None and not children:
+        return None
+    return make_tree(plain_label(node.label), children, node.word)
+
+
 def _balanced_blocks(source: Source) -> Iterator[tuple[int, str]]:
-    """Yield ``(first line, lines)`` up to each place where every bracket is closed: usually one tree."""
+    """Yield ``(first line, lines)`` up to each line where all brackets are closed: usually one tree."""
     pending: list[str] = []
     depth = size = 0
     first_line = 1
@@ -104,7 +150,7 @@ def _balanced_blocks(source: Source) -> Iterator[tuple[int, str]]:
             first_line = number
         depth += line.count("(") - line.count(")")
         if depth <= 0:
-            # Below zero as well: the builder finds the bracket that closes nothing.
+            # Also below zero: the builder then finds the bracket that closes nothing.
             yield first_line, "\n".join([*pending, line]) if pending else line
             pending.clear()
             depth = size = 0
@@ -127,18 +173,18 @@ def _unclosed(depth: int, source: Source | None, line: int) -> InputError:
 
 
 class _Builder:
-    """Turns text into trees; keeps one object for each label, word and pre-terminal, however often it occurs."""
+    """Turns text into trees, with one object for all occurrences of a label, word or pre-terminal."""
 
     def __init__(self) -> None:
         self.labels: dict[str, str] = {}
         self.tagged: dict[tuple[str, str], Tree] = {}
 
     def parse(self, text: str, source: Source | None, first_line: int) -> list[Tree]:
-        """All trees of a text; errors name the line, the text's first being ``first_line``."""
+        """All trees of a text that begins on ``first_line``; errors name the line."""
         try:
             return self._build(_PIECES.findall(text))
         except _Malformed as trouble:
-            # Places are not kept while all is well: find the piece again.
+            # Positions are recorded only now, when there is an error.
             starts = [match.start() for match in _PIECES.finditer(text)]
             line = first_line + text.count("\n", 0, starts[trouble.piece])
             raise InputError(trouble.problem, path=source, line=line, remedy=trouble.remedy) from None

@@ -1,11 +1,11 @@
-"""Column files: one token a line, its labels beside it, a blank line between sentences.
+"""Column files: one token per line with its labels beside it, and a blank line between sentences.
 
-Which separator. If the first line that is not blank holds a tab, columns are separated by single tabs and a
-token may hold blanks; otherwise runs of blanks and tabs separate them. ``separator`` overrules this.
+If the first line that is not blank contains a tab, columns are separated by single tabs and a token may contain
+blanks; otherwise columns are separated by runs of blanks and tabs. ``separator`` overrides this.
 
-Every line has the same number of columns. A line whose first column is ``-DOCSTART-`` begins a document: it ends
-a sentence like a blank line and is no token, but it is kept, as blank lines are, so that
-:func:`write_columns` repeats the input line for line with predictions in an extra column.
+Every line has the same number of columns. A line whose first column is ``-DOCSTART-`` (as in CoNLL 2003) begins a
+document. It ends a sentence like a blank line and is not a token. It is kept, as blank lines are, so that
+:func:`write_columns` can repeat the input line for line with predictions in an extra column.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ class ColumnSentence:
     Attributes
     ----------
     columns : tuple of lists of str
-        The chosen columns, in the order they were asked for, each with one entry a token.
+        The chosen columns in the order they were asked for, each with one entry per token.
     lines : tuple of str
         The tokens' lines, verbatim.
     before, after : tuple of str
-        Lines that are no tokens (blank ones, document marks) in front of the sentence and behind it.
+        Lines before and after the sentence that are not tokens: blank lines and document marks.
     separator : str
         What separates columns in the file: a tab or a blank.
     line : int
-        Where the first token stands.
+        Line number of the first token.
     """
 
     columns: tuple[list[str], ...]
@@ -61,12 +61,12 @@ def read_columns(
     ----------
     source : path or "-"
     columns : sequence of int, optional
-        Which columns, counted from 0, or from the last with negative numbers; all where not given.
+        Which columns, counted from 0; negative numbers count from the last one. By default all.
         ``columns=(0, -1)`` gives tokens and their last label.
     separator : {"auto", "tab", "blank"}
     """
     reader = _Reader(source, columns, separator)
-    pending: ColumnSentence | None = None  # held back until it is known which lines follow it
+    pending: ColumnSentence | None = None  # kept back until the lines that follow it are known
     for sentence in reader.sentences():
         if pending is not None:
             yield pending
@@ -76,7 +76,7 @@ def read_columns(
 
 
 class _Reader:
-    """What is known about a file while it is read: its separator and number of columns, and where we are."""
+    """State while a file is read: its separator, its number of columns, and lines not yet given to a sentence."""
 
     def __init__(self, source: Source, columns: Sequence[int] | None, separator: str) -> None:
         if separator not in SEPARATORS:
@@ -89,7 +89,7 @@ class _Reader:
         self.before: list[str] = []
 
     def sentences(self) -> Iterator[ColumnSentence]:
-        """Sentences with the lines around them; ``before`` holds those not given to a sentence yet."""
+        """Sentences with the lines around them; ``before`` holds lines that belong to the next sentence."""
         lines: list[str] = []
         rows: list[list[str]] = []
         after: list[str] = []
@@ -159,7 +159,7 @@ def write_columns(
     *,
     outside: str = "O",
 ) -> None:
-    """Write sentences as they were read, with ``predictions`` (one a token) in an extra last column.
+    """Write sentences as they were read, with ``predictions`` (one per token) in an extra last column.
 
     Document marks get ``outside`` in that column. ``target`` None or "-" is standard output.
     """

@@ -1,11 +1,11 @@
 """CoNLL-U: dependency trees in ten columns, read and written without losing anything.
 
-A sentence keeps its comments and every line with all ten columns, multi-word tokens (``3-4``) and empty nodes
-(``8.1``) included, so that what is written equals what was read, byte for byte, and predictions replace single
-columns only. Models see the words: the lines with plain numbers.
+A sentence keeps its comments and every line with all ten columns, including multi-word tokens (``3-4``) and empty
+nodes (``8.1``). What is written therefore equals what was read, byte for byte, except for columns replaced by
+predictions. Models see the words, which are the lines with plain numbers.
 
-Line ends become ``\\n``, several blank lines one, and a blank line is put after the last sentence. Everything
-is checked against the format while it is read; that heads form trees is checked on demand.
+Line ends become ``\\n``, several blank lines become one, and a blank line follows the last sentence. The format is
+checked while a file is read; whether heads form trees is checked on demand.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.numerals import plain_number
 from spectragram.data.projectivity import find_tree_problem
 from spectragram.display import shown_by
 from spectragram.errors import InputError
-from spectragram.files import Source, output, read_lines
+from spectragram.files import Source, output, plain_number, read_lines
 
 __all__ = ["COLUMNS", "Sentence", "parse_conllu", "read_conllu", "write_conllu"]
 
@@ -38,9 +37,9 @@ class Sentence:
     comments : tuple of str
         The lines that start with ``#``, verbatim.
     rows : tuple of tuples of str
-        The other lines, ten columns each: words, multi-word tokens and empty nodes in order.
+        The other lines, ten columns each: words, multi-word tokens and empty nodes, in order.
     path, line : str and int, or None
-        Where the first row was read, for messages.
+        Where the first row comes from, for error messages.
     """
 
     comments: tuple[str, ...]
@@ -50,7 +49,7 @@ class Sentence:
 
     @classmethod
     def from_words(cls, forms: Sequence[str], comments: Sequence[str] = (), **columns: Sequence[str]) -> Self:
-        """A sentence of plain words; ``columns`` fills others by name, the rest is ``_``.
+        """A sentence of words; ``columns`` gives other columns by name, the rest is ``_``.
 
         >>> Sentence.from_words(["dogs", "bark"], head=["2", "0"]).heads.tolist()
         [2, 0]
@@ -78,7 +77,7 @@ class Sentence:
 
     @property
     def forms(self) -> list[str]:
-        """The words as they stand in the text."""
+        """The words as they appear in the text."""
         return self.column("form")
 
     @property
@@ -93,7 +92,7 @@ class Sentence:
 
     @property
     def xpos(self) -> list[str]:
-        """Parts of speech of the language's own tag set."""
+        """Language-specific parts of speech."""
         return self.column("xpos")
 
     @property
@@ -103,7 +102,7 @@ class Sentence:
 
     @property
     def heads(self) -> np.ndarray:
-        """Heads, int32, counted from 1; 0 is the root, -1 stands where the file has ``_``."""
+        """Heads, int32, counted from 1; 0 is the root, -1 an unknown head (``_``)."""
         return np.array([-1 if row[HEAD] == "_" else int(row[HEAD]) for row in self.words], np.int32)
 
     def with_columns(self, **columns: Sequence[str]) -> Self:
@@ -120,7 +119,7 @@ class Sentence:
                 )
             for row, value in zip(words, values, strict=True):
                 if not value or any(mark in value for mark in "\t\n\r"):
-                    raise InputError(f"{name} {value!r:.40} is empty or holds a tab or a line end")
+                    raise InputError(f"{name} {value!r:.40} is empty or contains a tab or a line end")
                 row[place] = value
         filled = map(tuple, words)
         return replace(self, rows=tuple(next(filled) if row[ID].isdigit() else row for row in self.rows))
@@ -136,7 +135,7 @@ class Sentence:
         return self.with_columns(**columns)
 
     def check_tree(self) -> None:
-        """Refuse heads that are not a tree with one root word."""
+        """Raise an error unless the heads form a tree with one root word."""
         problem = find_tree_problem(self.heads)
         if problem is not None:
             word, what = problem
@@ -145,7 +144,7 @@ class Sentence:
                 f"word {word} ({self.forms[word - 1]:.40}): {what}",
                 path=self.path,
                 line=line,
-                remedy="give each word one head so that all lead to a single root",
+                remedy="give each word one head, so that all lead to a single root",
             )
 
 
@@ -158,8 +157,8 @@ def _place(name: str) -> int:
 def read_conllu(source: Source, *, check_tree: bool = False) -> Iterator[Sentence]:
     """Stream the sentences of a CoNLL-U file.
 
-    With ``check_tree`` every sentence must have heads that form a tree with one root word, which training and
-    evaluation need; without it heads may be ``_`` (or any number that is a word of the sentence, or 0).
+    With ``check_tree`` the heads of every sentence must form a tree with one root word, as training and evaluation
+    need. Without it a head may be ``_``, 0 or any word of the sentence.
     """
     return _sentences(read_lines(source), source, check_tree)
 
@@ -180,7 +179,7 @@ def _sentences(lines: Iterable[tuple[int, str]], source: Source | None, check_tr
                     "a comment inside a sentence",
                     path=source,
                     line=number,
-                    remedy="comments stand before the first word; a blank line ends a sentence",
+                    remedy="put comments before the first word; a blank line ends a sentence",
                 )
             comments.append(text)
         elif text and not text.isspace():
@@ -208,7 +207,7 @@ def _row(text: str, source: Source | None, number: int) -> tuple[str, ...]:
 def _finished(
     comments: list[str], rows: list[tuple[str, ...]], source: Source | None, line: int, check_tree: bool
 ) -> Sentence:
-    """The sentence whose first row stands on ``line``, once it has passed all checks."""
+    """The sentence whose first row is on ``line``, after all checks."""
     n_words = _check_ids(rows, source, line)
     if n_words == 0:
         raise InputError("a sentence without words", path=source, line=line, remedy="remove its lines")
@@ -227,7 +226,7 @@ def _finished(
 
 
 def _check_ids(rows: list[tuple[str, ...]], source: Source | None, line: int) -> int:
-    """Refuse ids out of order; returns the number of words."""
+    """Raise an error if ids are out of order; return the number of words."""
     n_words = n_empty = last_of_range = 0
     for number, row in enumerate(rows, line):
         expected = str(n_words + 1)

@@ -1,4 +1,4 @@
-"""Sequences of symbols as one flat integer array: what every learner reads."""
+"""Sequences of symbols as one flat integer array, the form in which learners read them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
+from spectragram.files import split_words
 
-__all__ = ["Corpus", "word_lists"]
+__all__ = ["Corpus", "even_parts"]
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Many sequences over one vocabulary, four bytes a token.
+    """Many sequences over one vocabulary, at four bytes per token.
 
     Attributes
     ----------
     tokens : int32 array, shape (n_tokens,)
-        All sequences one after the other.
+        All sequences, one after the other; -1 is a symbol outside the vocabulary.
     offsets : int64 array, shape (n_sequences + 1,)
         Sequence i is ``tokens[offsets[i]:offsets[i + 1]]``; empty sequences are allowed.
     vocabulary : Vocabulary
@@ -35,17 +36,20 @@ class Corpus:
 
     @classmethod
     def from_sequences(cls, sequences: Iterable[Sequence[str]], vocabulary: Vocabulary | None = None) -> Self:
-        """Encode sequences of strings.
+        """Encode sequences of symbols; a string among them has spaces between its symbols.
 
-        Without a vocabulary every symbol seen gets an id, in sorted order; with one, symbols outside it get
-        the id of its unknown symbol, or -1 where it has none.
+        Without a vocabulary every symbol gets an id, in the order of code points. With one, symbols outside it get
+        the id of its unknown symbol, or -1 if it has none. See :func:`~spectragram.data.inputs.as_corpus` for files.
+
+        >>> Corpus.from_sequences([["a", "b"], "b a b"]).tokens.tolist()
+        [0, 1, 1, 0, 1]
         """
         if isinstance(sequences, (str, bytes)):
             raise InputError(
                 f"one text ({sequences[:40]!r}) where sequences were expected",
                 remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
             )
-        listed = [_listed(sequence, i) for i, sequence in enumerate(sequences)]
+        listed = [split_words(sequence) if isinstance(sequence, str) else list(sequence) for sequence in sequences]
         symbols = list(chain.from_iterable(listed))
         _require_strings(symbols)
         if vocabulary is None:
@@ -58,12 +62,12 @@ class Corpus:
 
     @classmethod
     def over(cls, X: Corpus | Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
-        """X over the symbols of a vocabulary, whether it is encoded already or not; others are unknown."""
+        """X encoded over a given vocabulary, whether it is encoded already or not."""
         if not isinstance(X, Corpus):
             return cls.from_sequences(X, vocabulary)
         if X.vocabulary is vocabulary or X.vocabulary == vocabulary:
             return X
-        # A token outside X's own vocabulary (-1) is outside this one too: it takes the last entry.
+        # A token outside X's own vocabulary (-1) is outside this one too: it picks the last entry.
         ids = np.append(vocabulary.encode(X.vocabulary.words), np.int32(vocabulary.unknown_id))
         return cls(ids[X.tokens], X.offsets, vocabulary)
 
@@ -81,15 +85,20 @@ class Corpus:
 
     @property
     def n_tokens(self) -> int:
-        """Number of symbols in all sequences together."""
+        """Total number of symbols."""
         return len(self.tokens)
 
     def decode(self, i: int) -> list[str]:
         """Sequence i as strings."""
         return self.vocabulary.decode(self[i])
 
+    def decoded(self) -> Iterator[list[str]]:
+        """Every sequence as strings; symbols outside the vocabulary, whose spelling is lost, come out as ``<unk>``."""
+        words = [*self.vocabulary.words, self.vocabulary.unknown or UNKNOWN]
+        return ([words[token] for token in sequence.tolist()] for sequence in self)
+
     def slice(self, start: int, stop: int) -> Self:
-        """Sequences ``start`` to ``stop`` as a corpus of their own (a view, nothing is copied but offsets)."""
+        """Sequences ``start`` to ``stop`` as a corpus of their own; only offsets are copied."""
         offsets = self.offsets[start : stop + 1]
         return type(self)(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0], self.vocabulary)
 
@@ -113,25 +122,3 @@ def _require_strings(symbols: list[str]) -> None:
             f"a symbol of type {type(symbol).__name__} ({symbol!r})",
             remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
         )
-
-
-def _listed(sequence: Iterable[str], i: int) -> list[str]:
-    try:
-        return list(sequence)
-    except TypeError:
-        raise InputError(
-            f"sequence {i} is a {type(sequence).__name__} ({sequence!r})",
-            remedy="give sequences of strings, e.g. [['the', 'dog'], ...]",
-        ) from None
-
-
-def word_lists(X: Corpus | Iterable[Sequence[str]]) -> Iterator[list[str]]:
-    """Sentences as lists of words; a text is refused, since its characters would be taken for words."""
-    if isinstance(X, str):
-        raise InputError(f"one text ({X[:40]!r}) where lists of words were expected", remedy="split it into sentences")
-    for i, sequence in enumerate(X):
-        if isinstance(sequence, str):
-            raise InputError(
-                f"sequence {i} is a string ({sequence[:40]!r})", remedy="give lists of words, e.g. sentence.split()"
-            )
-        yield X.vocabulary.decode(sequence) if isinstance(X, Corpus) else _listed(sequence, i)

@@ -1,12 +1,12 @@
 """Bytes to word ids: an open-addressing hash table over raw UTF-8, filled and searched by a compiled kernel.
 
-Python's ``split`` and ``dict`` make an object of every token. Here a block of bytes is scanned once; a word is
-hashed while its end is looked for, found in the table and written down as its id, so that the only objects
-made are the distinct words, once, at the end.
+Python's ``split`` and ``dict`` create an object for every token. Here a block of bytes is scanned once: a word is
+hashed while the kernel looks for its end, then found in the table and replaced by its id. The only objects created
+are the distinct words, once, at the end.
 
-The table is plain arrays, so that the kernel compiles once and releases the GIL:
+The table consists of plain arrays, so the kernel compiles once and releases the GIL:
 
-    slots      uint64 (2^k,)           0 where free, else the upper half of a word's hash and its id + 1
+    slots      uint64 (2^k,)           0 if free, else the upper half of a word's hash and its id + 1
     spellings  uint8  (capacity,)      the words' bytes, one after the other
     starts     int64  (n_words + 1,)   word i is spellings[starts[i]:starts[i + 1]]
     counts     int64  (n_words,)       how often each word was seen
@@ -25,14 +25,19 @@ from numba import njit
 __all__ = ["WordTable"]
 
 SMALLEST_TABLE = 1 << 16
+"""Slots of a new table. Room for the vocabulary of a small text in half a megabyte; larger ones double it."""
+
+# The constants of the 64-bit FNV-1a hash (Fowler, Noll and Vo).
 FNV_BASIS = np.uint64(0xCBF29CE484222325)
 FNV_PRIME = np.uint64(0x100000001B3)
+GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
+"""2^64 divided by the golden ratio, the usual multiplier for spreading bits (Knuth, volume 3, section 6.4)."""
 HALF = np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 class WordTable:
-    """Words and their ids in order of first appearance; ``encode`` adds the new ones unless told not to."""
+    """Words with ids in the order of first appearance; ``encode`` adds new ones unless told not to."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
         encoded = [word.encode() for word in words]
@@ -59,7 +64,7 @@ class WordTable:
         return [spellings[a:b].decode() for a, b in pairwise(ends)]
 
     def encode(self, block: bytes, unknown: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Ids of all words of ``block`` (int32), and per line how many came before its end (int64).
+        """Ids of all words of ``block`` (int32), and for each line the number of words up to its end (int64).
 
         A new word enters the table, unless ``unknown`` is given: then it gets that id and is not counted.
         """
@@ -110,7 +115,15 @@ def _longer(array: np.ndarray, size: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _find(spelled, start, stop, hashed, slots, spellings, starts):  # type: ignore[no-untyped-def]
+def _find(
+    spelled: np.ndarray,
+    start: int,
+    stop: int,
+    hashed: np.uint64,
+    slots: np.ndarray,
+    spellings: np.ndarray,
+    starts: np.ndarray,
+) -> int:
     """The slot that holds ``spelled[start:stop]``, or the free one where it belongs."""
     mask = slots.size - 1
     slot = int(hashed & LOW_HALF) & mask
@@ -130,15 +143,15 @@ def _find(spelled, start, stop, hashed, slots, spellings, starts):  # type: igno
 
 
 @njit(cache=True, nogil=True)
-def _mixed(hashed):  # type: ignore[no-untyped-def]
-    """Spread a Fowler-Noll-Vo hash, whose upper bits are good and whose lower bits are less so."""
+def _mixed(hashed: np.uint64) -> np.uint64:
+    """Spread the upper bits of an FNV hash, which are good, over the lower ones, which are less so."""
     hashed ^= hashed >> HALF
-    hashed *= np.uint64(0x9E3779B97F4A7C15)
+    hashed *= GOLDEN_RATIO
     return hashed ^ (hashed >> HALF)
 
 
 @njit(cache=True, nogil=True)
-def _fill_slots(slots, spellings, starts, n_words):  # type: ignore[no-untyped-def]
+def _fill_slots(slots: np.ndarray, spellings: np.ndarray, starts: np.ndarray, n_words: int) -> None:
     """Enter words 0 .. n_words - 1 into empty slots."""
     for word in range(n_words):
         hashed = FNV_BASIS
@@ -150,13 +163,25 @@ def _fill_slots(slots, spellings, starts, n_words):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _encode(  # type: ignore[no-untyped-def]
-    block, i, slots, spellings, starts, counts, n_words, grow, unknown, tokens, n_tokens, line_ends, n_lines
-):
-    """Encode ``block`` from byte ``i`` on; stop early, in front of a new word, when the table has no room.
+def _encode(
+    block: np.ndarray,
+    i: int,
+    slots: np.ndarray,
+    spellings: np.ndarray,
+    starts: np.ndarray,
+    counts: np.ndarray,
+    n_words: int,
+    grow: bool,
+    unknown: int,
+    tokens: np.ndarray,
+    n_tokens: int,
+    line_ends: np.ndarray,
+    n_lines: int,
+) -> tuple[int, int, int, int]:
+    """Encode ``block`` (n_bytes,) from byte ``i`` on; stop early, before a new word, if the table is full.
 
-    Words are separated by ASCII white space (tab, line feed, vertical tab, form feed, return, blank).
-    Returns how far it came: (i, n_words, n_tokens, n_lines).
+    Words are separated by ASCII white space: bytes 9 (tab) to 13 (return) and 32 (blank). Words go to ``tokens``,
+    the number of words before each line end to ``line_ends``. Returns how far it came: (i, n_words, n_tokens, n_lines).
     """
     size = block.size
     while i < size:

@@ -1,11 +1,12 @@
-"""Which child is the head of a phrase: an order of preference over its children.
+"""Find the head child of a phrase by an order of preference over its children.
 
-A rule is a list of searches, tried in turn: the first child from the left (or right) whose label is in the search's
-set. That makes preference a total order on (label, place), so the head of many children is the winner of a
-tournament between neighbours. Binarised trees rely on it: an intermediate symbol is headed by the best child so far.
+A rule is a list of searches, tried in turn. Each takes the first child from the left (or right) whose label is in the
+search's set. Preference is therefore a total order on (label, position), and the head of many children is the winner
+of a tournament between neighbours. Binarised trees rely on this: the head of an intermediate symbol is the best child
+so far.
 
 :data:`ENGLISH_HEADS` follows the table of Magerman (1995) and Collins (1999) for Penn Treebank labels, without the
-adjustment for coordination, which is no such order. For any other treebank :func:`learn_head_rules` finds rules in
+adjustment for coordination, which is not such an order. For any other treebank :func:`learn_head_rules` finds rules in
 the trees themselves.
 """
 
@@ -23,11 +24,11 @@ __all__ = ["ENGLISH_HEADS", "HeadRules", "learn_head_rules"]
 
 Side = Literal["left", "right"]
 Search = tuple[Side, frozenset[str]]
-"""Where to start, and which labels to look for."""
+"""The side to start from, and the labels to look for."""
 
 
 class Preference(NamedTuple):
-    """How a child stands as head of a phrase: the lower rank wins, among equals the leftmost or rightmost."""
+    """A child as a candidate for the head: the lower rank wins, and among equal ranks the leftmost or rightmost."""
 
     rank: int
     rightmost: bool
@@ -42,9 +43,9 @@ class HeadRules:
     searches : mapping from phrase label to a sequence of (side to start from, labels)
         Tried in order; a child that none of them names is taken from the side of the last search.
     punctuation : set of labels
-        Heads only where all children are punctuation, unless a search names them.
+        Labels that are heads only if all children are punctuation, or if a search names them.
     default : 'left' or 'right'
-        Where to start for phrases without searches.
+        The side to start from in phrases without searches.
     """
 
     searches: Mapping[str, Sequence[Search]]
@@ -53,7 +54,7 @@ class HeadRules:
     _known: dict[tuple[str, str], Preference] = field(default_factory=dict, repr=False, compare=False)
 
     def preference(self, phrase: str, child: str) -> Preference:
-        """Where a child stands among the possible heads of a phrase."""
+        """The preference for a child as the head of a phrase."""
         found = self._known.get((phrase, child))
         if found is None:
             found = self._known[phrase, child] = self._search(phrase, child)
@@ -68,7 +69,7 @@ class HeadRules:
         return Preference(len(searches) + (child in self.punctuation), last_side == "right")
 
     def head_index(self, phrase: str, children: Sequence[str]) -> int:
-        """Place of the head among the labels of a phrase's children.
+        """Position of the head, given the labels of a phrase's children.
 
         >>> ENGLISH_HEADS.head_index("NP", ["DT", "JJ", "NN", "PP"])
         2
@@ -85,10 +86,10 @@ class HeadRules:
 def learn_head_rules(trees: Iterable[Tree]) -> HeadRules:
     """Find head rules in a treebank of any language.
 
-    A head is the one thing that a phrase of its kind has and other phrases lack. So the children c of phrases A are
-    ranked by P(A | c) sqrt(P(c | A)), counting phrases that have exactly one c; where c is A itself the first factor
-    is 1, for what is added to an A leaves it an A. Equals are taken from the end near which the best of them stands.
-    Tags that mostly stand over words without a letter or digit are punctuation.
+    A head is what phrases of one kind have and other phrases lack. The children c of phrases A are therefore ranked by
+    P(A | c) sqrt(P(c | A)), counted over phrases with exactly one c. If c is A itself the first factor is 1: an A with
+    something added is still an A. Among equals the search starts from the end to which the best child is closer. Tags
+    that mostly cover words without letters and digits are punctuation.
     """
     productions: Counter[tuple[str, tuple[str, ...]]] = Counter()
     tokens: Counter[tuple[str, str]] = Counter()
@@ -133,15 +134,15 @@ def _rank_children(
         }
         ranked = sorted(score, key=lambda label: (-score[label], label))
         side: Side = "right" if ranked and lean[phrase, ranked[0]] > 0 else "left"
-        # Of several A under A, a coordination, the first.
+        # Several A under A are a coordination: take the first.
         searches[phrase] = [("left" if label == phrase else side, frozenset([label])) for label in ranked]
     return searches
 
 
 def _table(text: str) -> dict[str, list[Search]]:
-    """Read lines ``phrases side labels``: a label each is a search of its own, ``{...}`` one search for all.
+    """Read lines ``phrases side labels``. Each label is a search of its own; ``{...}`` is one search for several.
 
-    A phrase may have several lines; they are tried in order.
+    A phrase may have several lines, which are tried in order.
     """
     searches: dict[str, list[Search]] = {}
     for line in text.strip().splitlines():

@@ -1,12 +1,12 @@
 """The files of the PAutomaC competition: strings, target probabilities, target automata.
 
-    strings    first line "number-of-strings alphabet-size", then "length s1 s2 ..." a line, symbols 0 .. K-1
+    strings    first line "number-of-strings alphabet-size", then lines "length s1 s2 ...", symbols 0 .. K-1
     solution   first line the number of test strings, then the probability of each
     model      sections I: (state), F: (state), S: (state,symbol), T: (state,symbol,state); entries "(1,2) 0.5"
 
-Nothing is believed: a header that promises other counts than the file holds is an error, and no memory is taken
-on its word. Files are written as the competition's are, with the shortest digits that read back to the same
-number; ``line_end="\\r\\n"`` for the files that have it.
+Headers are not trusted: a header with other counts than the file is an error, and no memory is allocated because of
+it. Files are written as the competition's are, with the fewest digits that read back to the same number; give
+``line_end="\\r\\n"`` for the files that have it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from itertools import islice
 import numpy as np
 
 from spectragram.data.corpus import Corpus
-from spectragram.data.numerals import plain_number
 from spectragram.data.text import read_text
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
-from spectragram.files import Source, output, read_lines
+from spectragram.files import Source, output, plain_number, read_lines
 
 __all__ = [
     "PautomacModel",
@@ -37,19 +36,23 @@ __all__ = [
 ]
 
 MAX_ALPHABET = 1 << 20
+"""A larger alphabet in a header is an error. Chosen by hand: the competition's have at most 23 symbols."""
+
 SNIFFED_LINES = 100
+"""Lines looked at to recognise the format. Chosen by hand: text in which all of them count their words is unlikely."""
+
 MAX_MODEL_ENTRIES = 1 << 27
-"""A model whose transitions would fill more than this (1 GB) is refused."""
+"""A model with more transitions (1 GB of them) is refused. Chosen by hand to protect memory."""
 
 SECTIONS = {"I": 1, "F": 1, "S": 2, "T": 3}
-"""Each section of a model file with the number of its indices."""
+"""The sections of a model file, with the number of indices of an entry."""
 TITLES = {"I": "I: (state)", "F": "F: (state)", "S": "S: (state,symbol) ", "T": "T: (state,symbol,state) "}
 Entries = dict[tuple[int, ...], float]
 ENTRY = re.compile(r"\(([0-9, ]+)\)\s+(\S+)")
 
 
 def read_pautomac(source: Source) -> Corpus:
-    """Read a file of strings; symbol k is word ``str(k)`` with id k, whether it occurs or not."""
+    """Read a file of strings; symbol k is the word ``str(k)`` with id k, even if it does not occur."""
     text = read_text(source, unknown=None, keep_empty=True)  # sequence i is line i + 1
     numbers = np.array([plain_number(word) for word in text.vocabulary.words], np.int64)[text.tokens]
     if (numbers < 0).any():
@@ -61,7 +64,7 @@ def read_pautomac(source: Source) -> Corpus:
         raise InputError(
             f"an alphabet of {n_symbols} symbols", path=source, line=1, remedy=f"expected 1 to {MAX_ALPHABET}"
         )
-    lines = 1 + np.flatnonzero(np.diff(text.offsets[1:]))  # blank ones are no strings
+    lines = 1 + np.flatnonzero(np.diff(text.offsets[1:]))  # blank lines are not strings
     starts = text.offsets[lines]
     symbols = np.delete(numbers[text.offsets[1] :], starts - text.offsets[1])
     lengths = np.diff(text.offsets)[lines] - 1
@@ -81,7 +84,7 @@ def read_pautomac(source: Source) -> Corpus:
 
 
 def looks_like_pautomac(source: Source) -> bool:
-    """Whether a file begins like one of strings: two numbers, then lines that say how many symbols follow."""
+    """Whether a file begins like a file of strings: two numbers, then lines that begin with their number of symbols."""
     lines = [[plain_number(word) for word in line.split()] for _, line in islice(read_lines(source), SNIFFED_LINES)]
     if not lines or len(lines[0]) != 2 or min(lines[0]) < 0:
         return False
@@ -93,7 +96,7 @@ def _check_lengths(promised: np.ndarray, found: np.ndarray, lines: np.ndarray, s
     if (promised != found).any():
         i = int(np.argmax(promised != found))
         raise InputError(
-            f"a string of {found[i]} symbols that says it has {promised[i]}",
+            f"a string of {found[i]} symbols whose stated length is {promised[i]}",
             path=source,
             line=int(lines[i]) + 1,
             remedy="each line is: length symbol symbol ...",
@@ -101,7 +104,7 @@ def _check_lengths(promised: np.ndarray, found: np.ndarray, lines: np.ndarray, s
 
 
 def write_pautomac(corpus: Corpus, target: Source | None, *, line_end: str = "\n") -> None:
-    """Write the ids of a corpus as PAutomaC strings over an alphabet of the size of its vocabulary."""
+    """Write the ids of a corpus as PAutomaC strings; the alphabet is as large as its vocabulary."""
     strings = (" ".join(map(str, [len(string), *string.tolist()])) for string in corpus)
     _write(target, [f"{len(corpus)} {len(corpus.vocabulary)}"], strings, line_end)
 
@@ -126,7 +129,7 @@ def write_pautomac_solution(
 
 @dataclass(frozen=True)
 class PautomacModel:
-    """A probabilistic automaton as the competition writes it down.
+    """A probabilistic automaton in the form that the competition uses.
 
     In state i a string ends with probability F[i]; otherwise symbol s is drawn from S[i] and the next state
     from T[s, i].
@@ -136,7 +139,7 @@ class PautomacModel:
     initial : shape (n_states,)
         I, the distribution of the first state.
     final : shape (n_states,)
-        F, the probability to end in a state.
+        F, the probability that a string ends in a state.
     symbol : shape (n_states, n_symbols)
         S, the distribution of the next symbol in a state.
     transition : shape (n_symbols, n_states, n_states)
@@ -159,7 +162,7 @@ class PautomacModel:
 
 
 def read_pautomac_model(source: Source) -> PautomacModel:
-    """Read a target automaton; entries a file does not list are 0."""
+    """Read a target automaton; entries that the file does not list are 0."""
     entries: dict[str, Entries] = {name: {} for name in SECTIONS}
     section = ""
     for number, line in _with_content(read_lines(source)):
@@ -183,7 +186,7 @@ def read_pautomac_model(source: Source) -> PautomacModel:
 
 
 def _model(entries: dict[str, Entries], source: Source) -> PautomacModel:
-    for name in ("I", "S", "T"):  # a model in which no string ends is strange, but not malformed
+    for name in ("I", "S", "T"):  # a model in which no string ends is odd, but not malformed
         if not entries[name]:
             raise InputError(f"no entries in section {name}:", path=source, remedy="give a whole model file")
     states = [i for name in "IFST" for index in entries[name] for i in index[::2]]

@@ -1,8 +1,8 @@
 """The symbols and rules of a treebank of binarised trees, as integer tables.
 
-Three kinds of rule rewrite the nodes of such a tree. Tags and phrases have separate symbols even where they share a
-name, and a chain of phrases with one child each is *one* unary rule that carries the labels in between, so no two
-unary rules ever stand over the same words:
+Three kinds of rule rewrite the nodes of such a tree. Tags and phrases have separate symbols even if they share a
+name. A chain of phrases with one child each is *one* unary rule that carries the labels in between, so there are
+never two unary rules over the same words:
 
 ========= ============================== ===============================
 kind      rule                           example
@@ -36,7 +36,7 @@ Chain = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Productions:
-    """What trees are made of.
+    """The labels, words and rules that trees are made of.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Productions:
     words : Vocabulary
         Most frequent first.
     chains : tuple of Chain
-        The distinct chains, in alphabetical order; the first is the empty one.
+        The distinct chains in alphabetical order; the first is the empty one.
     lexical : int32 array, shape (n_lexical, 2)
-        Tag and word of each lexical rule. All rules are in ascending order.
+        Tag and word of each lexical rule. All rules are sorted in ascending order.
     unary : int32 array, shape (n_unary, 3)
         Upper symbol, lower symbol and chain of each unary rule.
     binary : int32 array, shape (n_binary, 3)
@@ -71,13 +71,13 @@ class Productions:
 
     @property
     def n_productions(self) -> int:
-        """Number of ways to rewrite a node when words do not count: tags, unary and binary rules."""
+        """Number of ways to rewrite a node, ignoring words: tags, unary rules and binary rules."""
         return self.n_tags + len(self.unary) + len(self.binary)
 
     def tree(self, kinds: Iterable[int], symbols: Iterable[int], rules: Iterable[int], words: Iterable[str]) -> Tree:
-        """The binarised tree with these nodes, children before parents; words may be unknown ones.
+        """The binarised tree with these nodes, children before parents; words may be unknown.
 
-        Only the chains of unary nodes are looked up by rule, the rest follows from the symbols.
+        Rules are needed only for the chains of unary nodes; everything else follows from the symbols.
         """
         remaining = iter(words)
         built: list[Tree] = []
@@ -95,27 +95,23 @@ class Productions:
                 built.append(make_tree(label, (node,)))
         return built.pop()
 
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files; the rules are arrays and go there as such."""
-        return {
-            "labels": list(self.labels),
-            "n_tags": self.n_tags,
-            "words": self.words.to_state(),
-            "chains": [list(chain) for chain in self.chains],
-        }
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """The rules, by name."""
-        return {"lexical": self.lexical, "unary": self.unary, "binary": self.binary}
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values and arrays (labels and words are lists of strings), as model files hold them."""
+        words, word_arrays = self.words.to_state()
+        values = {"n_tags": self.n_tags, "words": words, "chains": [list(chain) for chain in self.chains]}
+        arrays = {"labels": list(self.labels), "lexical": self.lexical, "unary": self.unary, "binary": self.binary}
+        return values, arrays | {f"words.{name}": array for name, array in word_arrays.items()}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Self:
-        """Inverse of :meth:`to_state` and :meth:`to_arrays`; refuses rules over symbols that do not exist."""
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; refuses rules over symbols that do not exist."""
         made = cls(
-            labels=tuple(state["labels"]),
-            n_tags=int(state["n_tags"]),
-            words=Vocabulary.from_state(state["words"]),
-            chains=tuple(tuple(chain) for chain in state["chains"]),
+            labels=tuple(arrays["labels"]),
+            n_tags=int(values["n_tags"]),
+            words=Vocabulary.from_state(
+                values["words"], {"words": arrays["words.words"], "counts": arrays["words.counts"]}
+            ),
+            chains=tuple(tuple(chain) for chain in values["chains"]),
             **{kind: np.asarray(arrays[kind], np.int32) for kind in ("lexical", "unary", "binary")},
         )
         for name, sizes in made.sizes.items():
@@ -126,6 +122,6 @@ class Productions:
 
     @property
     def sizes(self) -> dict[str, tuple[int, ...]]:
-        """How many values each column of the rules can take, by kind of rule."""
+        """The number of possible values of each column of the rules, by kind of rule."""
         n = self.n_symbols
         return {"lexical": (self.n_tags, len(self.words)), "unary": (n, n, len(self.chains)), "binary": (n, n, n)}

@@ -1,4 +1,4 @@
-"""Dependency trees as arrays of heads: is it a tree, is it projective, and how to make it so.
+"""Dependency trees as arrays of heads: check that they are trees, and make them projective.
 
 ``heads[i]`` is the head of word i + 1, counted from 1; 0 is the root above the sentence, as in CoNLL-U.
 """
@@ -15,7 +15,7 @@ Heads = Sequence[int] | np.ndarray
 
 
 def find_tree_problem(heads: Heads) -> tuple[int, str] | None:
-    """Why ``heads`` is not a tree with one root word: ``(word, what is wrong with it)``, or None if it is.
+    """Why ``heads`` is not a tree with one root word: ``(word, problem)``, or None if it is one.
 
     >>> find_tree_problem([2, 0, 2]) is None
     True
@@ -37,7 +37,7 @@ def find_tree_problem(heads: Heads) -> tuple[int, str] | None:
 
 
 def _find_cycle(heads: list[int]) -> list[int]:
-    """The words of a cycle, the first repeated at the end; empty where every word leads to the root."""
+    """The words of a cycle, the first repeated at the end; empty if every word leads to the root."""
     first_visit = [0] * (len(heads) + 1)
     for start in range(1, len(heads) + 1):
         path = []
@@ -52,13 +52,13 @@ def _find_cycle(heads: list[int]) -> list[int]:
 
 
 def is_projective(heads: Heads) -> bool:
-    """Whether no two arcs of the tree cross, the one from the root above the sentence included.
+    """Whether no two arcs of the tree cross, including the arc from the root above the sentence.
 
     >>> is_projective([2, 0, 2]), is_projective([3, 4, 0, 3])
     (True, False)
     """
     arcs = [(min(word, head), max(word, head)) for word, head in enumerate(map(int, heads), 1)]
-    # From left to right, longer arcs first: an arc must end inside the innermost arc that is still open.
+    # From left to right, longer arcs first: each arc must end inside the innermost arc that is still open.
     open_until: list[int] = []
     for left, right in sorted(arcs, key=lambda arc: (arc[0], -arc[1])):
         while open_until and open_until[-1] <= left:
@@ -102,7 +102,7 @@ def _shortest_nonprojective(heads: np.ndarray) -> int:
 def _visits(heads: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """When a walk enters and leaves each node, 0 (the root above) included, both (n_words + 1,).
 
-    A word is below a head exactly if it is entered between the head's entrance and exit.
+    A word is below a head exactly if the walk enters it after it enters the head and before it leaves the head.
     """
     children: list[list[int]] = [[] for _ in range(len(heads) + 1)]
     for word, head in enumerate(heads, 1):

@@ -1,4 +1,4 @@
-"""Classes of rare words by their looks: capitals, digits, dashes, suffix, script, place in the sentence.
+"""Classes of rare words by their spelling: capitals, digits, dashes, suffix, script, position in the sentence.
 
 A word seen too rarely to have statistics of its own shares those of its class. Each scheme gives a word several
 classes, finest first, so that a class never seen in training backs off to a coarser one:
@@ -20,22 +20,23 @@ knows no language: it uses Unicode's categories and script names only.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import groupby
-from typing import Any, Self
 
-import numpy as np
-
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
-__all__ = ["SignatureClasses", "english_signature", "neutral_signature", "signatures"]
+__all__ = ["VERSION", "english_signature", "neutral_signature", "signatures"]
+
+VERSION = 1
+"""Version of the word classes. Models store it: their weights belong to these classes and mean nothing under others.
+
+Increase it whenever the classes of any word change.
+"""
 
 SCHEMES = ("english", "neutral")
 EVERYTHING = "UNK"
-"""The class of all rare words, the last resort."""
+"""The class of all rare words, the last resort of back-off."""
 
 ENGLISH_SUFFIXES = (
     *("able", "ment", "ness", "less"),
@@ -43,17 +44,19 @@ ENGLISH_SUFFIXES = (
     *("ed", "er", "ly", "al", "ic", "an", "or"),
     "y",
 )
-"""Longest first; the plural -s has a rule of its own."""
+"""Longest first; the plural -s has its own rule. Those of the Berkeley parser, with some more; chosen by hand."""
 SHAPE_MARKS = frozenset("-.,'/&%$:@#_")
-"""Marks that shapes keep as they are; all others become ``*``."""
+"""Marks that a shape keeps; all others become ``*``. Chosen by hand, not tuned."""
+
 MAX_SHAPE = 8
+"""Length at which a shape is cut, so that long words of many parts share classes. Chosen by hand, not tuned."""
 
 
 def english_signature(word: str, *, initial: bool = False, known_lower: bool = False) -> tuple[str, ...]:
     """The classes of an English word, finest first.
 
-    ``initial``: it begins a sentence, so that its capital says little; ``known_lower``: its lower-case form is
-    a known word, so that the capital says even less.
+    ``initial``: the word begins a sentence, so its capital says little. ``known_lower``: its lower-case form is a known
+    word, so the capital says even less.
 
     >>> english_signature("Rehiring"), english_signature("mid-1990s")[0]
     (('UNK-CAP-ing', 'UNK-CAP', 'CAPITAL', 'UNK'), 'UNK-LC-NUM-DASH-s')
@@ -97,10 +100,9 @@ def neutral_signature(
 ) -> tuple[str, ...]:
     """The classes of a word of any language, finest first.
 
-    The shape writes capitals as X, small letters as x, letters without case as o, digits as d, a run of the
-    same kind as two of it. ``^`` marks a capital at the beginning of a sentence, ``~`` in addition that the
-    lower-case form is known. Suffixes are lower-cased with digits as 0; one that is the whole word starts
-    with ``^``.
+    The shape writes capitals as X, small letters as x, letters without case as o and digits as d, at most two in a row.
+    ``^`` marks a capital at the beginning of a sentence; ``~`` says that the lower-case form is known, too. Suffixes
+    are in lower case with digits as 0; a suffix that is the whole word starts with ``^``.
 
     >>> neutral_signature("Дома", initial=True)
     ('^Xxx|CYRILLIC|ома', '^Xxx|CYRILLIC|ма', '^Xxx|CYRILLIC|а', '^Xxx|CYRILLIC', 'CAPITAL', 'UNK')
@@ -119,7 +121,7 @@ def neutral_signature(
 
 @lru_cache(maxsize=1 << 16)
 def _mark(character: str) -> str:
-    """What stands for a character in a shape; nothing for the marks that combine with the letter before."""
+    """The symbol of a character in a shape; empty for marks that combine with the letter before."""
     category = unicodedata.category(character)
     if category[0] == "L":
         return {"Lu": "X", "Lt": "X", "Ll": "x"}.get(category, "o")
@@ -132,12 +134,12 @@ def _mark(character: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _script(character: str) -> str:
-    """The script of a letter, as the first word of its Unicode name (LATIN, CJK, ...); "" for other marks."""
+    """The script of a letter: the first word of its Unicode name (LATIN, CJK, ...); empty for other characters."""
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 
 def _kind(has_capital: bool, has_letter: bool, has_digit: bool) -> str:
-    """The coarsest class: a function of the next finer one, so that back-off is a tree."""
+    """The coarsest class but one. It is a function of the next finer class, so back-off is a tree."""
     if has_capital:
         return "CAPITAL"
     return "WORD" if has_letter else "NUMBER" if has_digit else "MARK"
@@ -151,9 +153,9 @@ def signatures(
     scheme: str = "neutral",
     suffix_lengths: Sequence[int] = (3, 2, 1),
 ) -> list[tuple[str, ...]]:
-    """The classes of many words, each distinct word looked at once.
+    """The classes of many words; each distinct word is looked at once.
 
-    ``initial`` says which of them begin a sentence (none where not given); ``known`` holds the words that have
+    ``initial`` says which of them begin a sentence (by default none); ``known`` contains the words that have
     statistics of their own. ``suffix_lengths`` belongs to the neutral scheme, longest first.
     """
     if scheme not in SCHEMES:
@@ -169,69 +171,3 @@ def signatures(
     if initial is None:
         return [of(word, False) for word in words]
     return [of(word, bool(begins)) for word, begins in zip(words, initial, strict=True)]
-
-
-class SignatureClasses:
-    """The classes of a training corpus's rare words, numbered, level by level.
-
-    Parameters
-    ----------
-    levels : sequence of Vocabulary
-        The classes of each level, finest first; the last level is the single class of all words.
-    scheme : {"english", "neutral"}
-    suffix_lengths : sequence of int
-        Which suffixes the neutral scheme looks at, longest first.
-    """
-
-    def __init__(self, levels: Sequence[Vocabulary], *, scheme: str, suffix_lengths: Sequence[int] = (3, 2, 1)) -> None:
-        self.levels = tuple(levels)
-        self.scheme = scheme
-        self.suffix_lengths = tuple(suffix_lengths)
-
-    @classmethod
-    def fit(
-        cls,
-        words: Iterable[str],
-        *,
-        initial: Iterable[bool] | None = None,
-        known: Container[str] = (),
-        scheme: str = "neutral",
-        suffix_lengths: Sequence[int] = (3, 2, 1),
-    ) -> Self:
-        """Number the classes of ``words``, the rare tokens of a corpus, the most frequent class first.
-
-        The other arguments are those of :func:`signatures`.
-        """
-        options: dict[str, Any] = {"scheme": scheme, "suffix_lengths": suffix_lengths}
-        named = signatures(words, initial=initial, known=known, **options)
-        *finer, _ = zip(*named, strict=True) if named else [()] * len(signatures([""], **options)[0])
-        levels = [Vocabulary.from_counts(Counter(names), unknown=None) for names in finer]
-        return cls([*levels, Vocabulary([EVERYTHING], np.array([len(named)]))], **options)
-
-    def encode(
-        self, words: Sequence[str], *, initial: Iterable[bool] | None = None, known: Container[str] = ()
-    ) -> np.ndarray:
-        """Class ids, int32, shape (n_levels, n_words); -1 where a class was never seen in training.
-
-        Row 0 is the finest level; the last row, the class of all words, is always 0.
-        """
-        options: dict[str, Any] = {"scheme": self.scheme, "suffix_lengths": self.suffix_lengths}
-        named = signatures(words, initial=initial, known=known, **options)
-        ids = np.empty((len(self.levels), len(named)), np.int32)
-        for level, (classes, row) in enumerate(zip(self.levels, ids, strict=True)):
-            row[:] = classes.encode(names[level] for names in named)
-        return ids
-
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files."""
-        return {
-            "levels": [level.to_state() for level in self.levels],
-            "scheme": self.scheme,
-            "suffix_lengths": list(self.suffix_lengths),
-        }
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_state`."""
-        levels = [Vocabulary.from_state(level) for level in state["levels"]]
-        return cls(levels, scheme=state["scheme"], suffix_lengths=state["suffix_lengths"])

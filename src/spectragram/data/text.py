@@ -1,15 +1,14 @@
-"""Plain text, one sequence a line, to integer arrays at tens of millions of tokens a second.
+"""Plain text, one sequence per line, to integer arrays at tens of millions of tokens per second.
 
-What is a word. Words are separated by ASCII white space (blank, tab, vertical tab, form feed, carriage return)
-and nothing else: no other character is touched, so a no-break space or an ideographic space stays inside its
-word, as in most tools that read tokenised text. ``lower`` lower-cases as Unicode does, ``fold_digits`` turns
-every decimal digit (of any script) into ``0``.
+Words are separated by ASCII white space (blank, tab, vertical tab, form feed, carriage return) and nothing else. A
+no-break space or an ideographic space stays inside its word, as in most tools that read tokenised text. ``lower``
+lower-cases as Unicode does; ``fold_digits`` turns every decimal digit, of any script, into ``0``.
 
-What is a sequence. A line is one; lines end at ``\\n`` or ``\\r\\n``. Lines without a word are skipped unless
-``keep_empty`` asks for them, which predictions need in order to stay aligned with their input.
+Each line is a sequence; lines end at ``\\n`` or ``\\r\\n``. Lines without words are skipped unless ``keep_empty``
+asks for them, which predictions need in order to stay aligned with their input.
 
-Text larger than memory goes by blocks: :func:`shard_file` cuts a file into byte ranges, :func:`count_words`
-counts each of them anywhere (the counters add up), and :func:`encode_blocks` turns each into small corpora.
+Text larger than memory is processed in blocks: :func:`shard_file` cuts a file into byte ranges, :func:`count_words`
+counts each of them on any machine (the counters add up), and :func:`encode_blocks` turns each into small corpora.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ TextSource = Source | FileShard
 def shard_file(path: Source, n: int) -> list[FileShard]:
     """Cut a plain file into at most ``n`` parts of about the same size, each ending at the end of a line.
 
-    A gzipped file and standard input cannot be entered in the middle and are one part.
+    Gzipped files and standard input cannot be read from the middle; they are one part.
     """
     if str(path) == "-" or is_gzipped(path):
         return [FileShard(str(path))]
@@ -87,9 +86,9 @@ def read_text(
 ) -> Corpus:
     """Read text into one corpus, in a single pass.
 
-    Without a vocabulary one is made of the words seen (``min_count``, ``max_size`` and ``unknown`` as in
-    :meth:`Vocabulary.from_counts`): the most frequent first, ties in the order of their code points. With one,
-    words outside it get the id of its unknown word, or -1 where it has none.
+    Without a vocabulary, one is made from the words of the text, most frequent first and ties by code points
+    (``min_count``, ``max_size`` and ``unknown`` as in :meth:`Vocabulary.from_counts`). With a vocabulary, words outside
+    it get the id of its unknown word, or -1 if it has none.
 
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "text"
@@ -110,7 +109,7 @@ def read_text(
         max_size=max_size,
         unknown=unknown,
     )
-    # Ids so far are in order of first appearance; each part gets its final ids while it is small.
+    # So far ids are in the order of first appearance; each part gets its final ids while it is small.
     final = vocabulary.encode(words)
     return _joined([_corpus(final[ids], ends, vocabulary, keep_empty) for ids, ends in parts], vocabulary)
 
@@ -125,7 +124,7 @@ def encode_blocks(
 ) -> Iterator[Corpus]:
     """Stream text as corpora of about a megabyte each, in order, over one vocabulary.
 
-    Words outside the vocabulary get the id of its unknown word, or -1 where it has none.
+    Words outside the vocabulary get the id of its unknown word, or -1 if it has none.
     """
     table = WordTable(vocabulary.words)
     for block in _normalised_blocks(sources, lower, fold_digits):
@@ -145,7 +144,7 @@ def _joined(parts: list[Corpus], vocabulary: Vocabulary) -> Corpus:
 
 
 def _normalised_blocks(sources: TextSource | Iterable[TextSource], lower: bool, fold_digits: bool) -> Iterator[bytes]:
-    """Blocks of whole lines, known to be UTF-8, after ``lower`` and ``fold_digits``."""
+    """Blocks of whole lines, checked to be UTF-8, after ``lower`` and ``fold_digits``."""
     if isinstance(sources, str | os.PathLike | FileShard):
         sources = [sources]
     for source in sources:
@@ -157,7 +156,7 @@ def _normalised_blocks(sources: TextSource | Iterable[TextSource], lower: bool, 
 
 
 def _checked_blocks(part: FileShard) -> Iterator[tuple[bytes, str]]:
-    """Blocks as bytes and as text; errors count lines from the beginning of the file, not of the shard."""
+    """Blocks as bytes and as text; errors give line numbers of the file, not of the shard."""
     try:
         for first_line, block in read_blocks(part.path, start=part.start, stop=part.stop):
             yield block, decode_utf8(block, part.path, first_line)
@@ -169,7 +168,7 @@ def _checked_blocks(part: FileShard) -> Iterator[tuple[bytes, str]]:
 
 
 _FOLD_ASCII = bytes.maketrans(b"123456789", b"000000000")
-# No other decimal digit comes before U+0660, which makes the search five times as fast as one for digits.
+# Beyond ASCII the first decimal digit is U+0660; excluding what comes before makes the search five times as fast.
 _OTHER_DIGIT = re.compile(r"[^\x00-\u065f](?<=\d)")
 
 

@@ -1,11 +1,11 @@
-"""A treebank as flat integer arrays: what grammars are counted from.
+"""A treebank as flat integer arrays, from which grammars are counted.
 
-Trees are binarised; their nodes lie one after the other, children before parents, so a compiled inside pass is one
-loop and an outside pass the same loop backwards::
+Trees are binarised. Their nodes are stored one after the other, children before parents, so a compiled inside pass
+is one loop and an outside pass is the same loop backwards::
 
     for node in range(offsets[i], offsets[i + 1]):      the root is the last node
         kind[node]                                      LEXICAL, UNARY or BINARY
-        left[node], right[node]                         -1 where there is none
+        left[node], right[node]                         -1 if there is none
 
 Rules are numbers into the tables of :class:`~spectragram.data.productions.Productions`, by kind. Node and word numbers
 run through the whole treebank: ``parent[parent]``, ``symbol[left]`` and the like are single numpy expressions.
@@ -19,22 +19,24 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numba import njit
 
-from spectragram.data.binarization import Binarizer, unbinarize
+from spectragram.data.binarization import Binarizer, base_label, is_intermediate, unbinarize
 from spectragram.data.corpus import Corpus, even_parts
-from spectragram.data.productions import BINARY, LEXICAL, Productions
+from spectragram.data.heads import HeadRules
+from spectragram.data.productions import BINARY, LEXICAL, UNARY, Productions
 from spectragram.data.treebank_encoding import NodeCollector, link_nodes, offsets_of
 from spectragram.data.trees import ROOTS, Tree, make_tree
 from spectragram.errors import InputError
 
-__all__ = ["Treebank"]
+__all__ = ["Treebank", "head_words"]
 
 
 @dataclass(frozen=True)
 class Treebank:
-    """Binarised trees over one set of productions, 29 bytes a node.
+    """Binarised trees over one set of productions, at 29 bytes per node.
 
-    A root ``TOP`` (``ROOT``, ``S1``) over one tree is taken off and put back by :meth:`decode`.
+    A root ``TOP`` (``ROOT``, ``S1``) over one tree is removed; :meth:`decode` restores it.
 
     Attributes
     ----------
@@ -45,7 +47,7 @@ class Treebank:
     offsets : int64 array, shape (n_trees + 1,)
         Tree i has the nodes ``offsets[i]`` to ``offsets[i + 1] - 1``, the last of which is its root.
     outer : int8 array, shape (n_trees,)
-        Which of ``ROOTS`` was taken off the tree, or -1.
+        Which of ``ROOTS`` was removed from the tree, or -1.
     kind : int8 array, shape (n_nodes,)
         LEXICAL, UNARY or BINARY.
     symbol, rule : int32 arrays, shape (n_nodes,)
@@ -73,16 +75,16 @@ class Treebank:
     def from_trees(
         cls, trees: Iterable[Tree], binarizer: Binarizer | None = None, productions: Productions | None = None
     ) -> Self:
-        """Binarise and encode trees, one at a time: they need not fit into memory as objects.
+        """Binarise and encode trees one at a time; they need not fit into memory as objects.
 
         Parameters
         ----------
         trees : iterable of Tree
         binarizer : Binarizer, optional
-            Right-branching, without memory, where none is given.
+            By default right-branching, with symbols that remember nothing.
         productions : Productions, optional
-            Those of another treebank, binarised the same way: symbols, words and rules keep their numbers, and those
-            that it lacks get -1 (such trees cannot be decoded).
+            Those of another treebank, binarised the same way: symbols, words and rules keep their numbers, and new
+            ones get -1 (such trees cannot be decoded).
         """
         binarizer = binarizer or Binarizer()
         collector = NodeCollector()
@@ -107,7 +109,7 @@ class Treebank:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes in all trees together."""
+        """Total number of nodes."""
         return len(self.kind)
 
     @property
@@ -127,22 +129,22 @@ class Treebank:
 
     @property
     def production(self) -> np.ndarray:
-        """How each node is rewritten when words do not count, shape (n_nodes,), below ``n_productions``.
+        """How each node is rewritten, ignoring words: shape (n_nodes,), below ``n_productions``.
 
-        Tags stand for themselves; unary and then binary rules follow them.
+        Tags stand for themselves; unary rules and then binary rules follow them.
         """
         n_tags, n_unary = self.productions.n_tags, len(self.productions.unary)
         number = np.where(self.kind == BINARY, n_tags + n_unary + self.rule, n_tags + self.rule)
         return np.where(self.kind == LEXICAL, self.symbol, number)
 
     def decode(self, i: int, *, binarized: bool = False) -> Tree:
-        """Tree i as it was given, or as it was binarised."""
+        """Tree i as it was passed in, or in its binarised form."""
         if not -len(self) <= i < len(self):
             raise IndexError(i)
         i %= len(self)
         nodes = slice(self.offsets[i], self.offsets[i + 1])
         if (self.rule[nodes] < 0).any():
-            raise InputError(f"tree {i} holds rules that its productions lack", remedy="keep the Tree itself")
+            raise InputError(f"tree {i} has rules that its productions lack", remedy="keep the Tree itself")
         tree = self.productions.tree(
             self.kind[nodes].tolist(),
             self.symbol[nodes].tolist(),
@@ -174,3 +176,78 @@ class Treebank:
     def shards(self, n: int) -> list[Self]:
         """At most ``n`` consecutive parts of about the same number of nodes, in order."""
         return [self.slice(first, stop) for first, stop in even_parts(self.offsets, n)]
+
+
+def head_words(treebank: Treebank, rules: HeadRules) -> np.ndarray:
+    """The head word of each node, intermediate symbols included: shape (n_nodes,), into ``sentences.tokens``.
+
+    The head of a phrase is that of the tree before binarisation, however it was binarised. The head of an intermediate
+    symbol is the child that would be the head of its phrase if the phrase had only the children below the symbol.
+    The head's tag is ``treebank.symbol[treebank.leaves[head_words(...)]]``.
+    """
+    label, intermediate, rank, rightmost = _tables(treebank.productions, rules)
+    return _head_words(
+        treebank.kind,
+        treebank.symbol,
+        treebank.left,
+        treebank.right,
+        treebank.start,
+        label,
+        intermediate,
+        rank,
+        rightmost,
+    )
+
+
+def _tables(productions: Productions, rules: HeadRules) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The treebank's own label of each symbol, as a number; whether a symbol is intermediate; preferences.
+
+    Preferences are the rank and ``rightmost`` of each label (column) as a child of each label (row).
+    """
+    n_tags = productions.n_tags
+    tags, phrases = productions.labels[:n_tags], productions.labels[n_tags:]
+    names = [*tags, *map(base_label, phrases)]
+    distinct = sorted(set(names))
+    number = {name: i for i, name in enumerate(distinct)}
+    label = np.array([number[name] for name in names], np.int32)
+    intermediate = np.array([False] * n_tags + [is_intermediate(phrase) for phrase in phrases])
+    rank = np.zeros((len(distinct), len(distinct)), np.int32)
+    rightmost = np.zeros(rank.shape, np.bool_)
+    for phrase in {names[symbol] for symbol in range(n_tags, len(names))}:
+        for child in distinct:
+            preference = rules.preference(phrase, child)
+            rank[number[phrase], number[child]] = preference.rank
+            rightmost[number[phrase], number[child]] = preference.rightmost
+    return label, intermediate, rank, rightmost
+
+
+@njit(cache=True, nogil=True)
+def _head_words(
+    kind: np.ndarray,
+    symbol: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    start: np.ndarray,
+    label: np.ndarray,
+    intermediate: np.ndarray,
+    rank: np.ndarray,
+    rightmost: np.ndarray,
+) -> np.ndarray:
+    """(n_nodes,) x 5, (n_symbols,) x 2, (n_labels, n_labels) x 2 -> (n_nodes,)."""
+    head = np.empty(len(kind), np.int32)
+    stands_for = np.empty(len(kind), np.int32)  # the label with which a node competes to be its parent's head
+    for node in range(len(kind)):
+        phrase = label[symbol[node]]
+        stands_for[node] = phrase
+        if kind[node] == LEXICAL:
+            head[node] = start[node]
+            continue
+        winner = left[node]
+        if kind[node] != UNARY:
+            a, b = stands_for[left[node]], stands_for[right[node]]
+            if rank[phrase, b] < rank[phrase, a] or (rank[phrase, b] == rank[phrase, a] and rightmost[phrase, b]):
+                winner = right[node]
+        head[node] = head[winner]
+        if intermediate[symbol[node]]:
+            stands_for[node] = stands_for[winner]
+    return head

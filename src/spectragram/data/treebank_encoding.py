@@ -1,4 +1,4 @@
-"""From binarised trees to flat arrays: number the labels, words and rules, link the nodes."""
+"""From binarised trees to flat arrays: number labels, words and rules, and link the nodes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["NodeCollector", "link_nodes", "offsets_of"]
 
 
 class NodeCollector:
-    """Gathers the nodes of binarised trees, children before parents.
+    """Collects the nodes of binarised trees, children before parents.
 
-    Labels, words and chains are numbered as they come; :meth:`finish` replaces these numbers by the final ones.
+    Labels, words and chains are numbered as they appear; :meth:`finish` replaces these numbers with the final ones.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class NodeCollector:
     def finish(self, known: Productions | None) -> tuple[Productions, np.ndarray, dict[str, np.ndarray]]:
         """The productions, the word numbers, and arrays over nodes under the names they have in a Treebank.
 
-        With productions ``known`` from another treebank, what they lack gets -1.
+        With productions ``known`` from another treebank, labels, words and rules that they lack get -1.
         """
         kind = np.frombuffer(self.kinds, np.int8).copy()
         names = np.frombuffer(self.names, np.int32)
@@ -102,7 +102,7 @@ class NodeCollector:
         return table, token, {"kind": kind, "symbol": symbol, "rule": rule, **links}
 
     def _symbols(self, tokens: np.ndarray) -> Productions:
-        """Labels, words and chains in their final order, no rules yet."""
+        """Labels, words and chains in their final order, without rules yet."""
         counts = np.bincount(tokens, minlength=len(self.words))
         words = Vocabulary.from_counts(dict(zip(self.words, counts.tolist(), strict=True)), unknown=None)
         labels = (*sorted(self.tags), *sorted(self.phrases))
@@ -111,7 +111,7 @@ class NodeCollector:
 
 
 def _unary_chain(node: Tree) -> tuple[Chain, Tree]:
-    """Labels from ``node`` down to what is not a phrase with one child, and that."""
+    """Labels from ``node`` down to the first node that is not a phrase with one child, and that node."""
     labels = []
     while len(node.children) == UNARY:
         labels.append(node.label)
@@ -120,7 +120,7 @@ def _unary_chain(node: Tree) -> tuple[Chain, Tree]:
 
 
 def _renumber(numbers: Iterable[object], final: Sequence[object]) -> np.ndarray:
-    """For every key of ``numbers``, in order, its place in ``final``, or -1."""
+    """For every key of ``numbers``, in order, its position in ``final``, or -1."""
     places = {key: i for i, key in enumerate(final)}
     return np.array([places.get(key, -1) for key in numbers], np.int32)
 
@@ -128,7 +128,7 @@ def _renumber(numbers: Iterable[object], final: Sequence[object]) -> np.ndarray:
 def _number_rules(
     columns: tuple[np.ndarray, ...], sizes: tuple[int, ...], known: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct rows of the columns in ascending order (or the rows ``known``), and which of them each row is."""
+    """The distinct rows of the columns in ascending order (or the rows ``known``), and the number of each row."""
     if math.prod(sizes) >= 1 << 63:
         raise InputError(f"rules over {sizes} symbols", remedy="use a smaller horizontal or vertical order")
     keys = _pack(columns, sizes)
@@ -143,7 +143,7 @@ def _number_rules(
 
 
 def _pack(columns: tuple[np.ndarray, ...], sizes: tuple[int, ...]) -> np.ndarray:
-    """Rows as single integers, in the order of the rows."""
+    """Each row as one integer; integers compare as the rows do."""
     key = np.zeros(len(columns[0]), np.int64)
     for column, size in zip(columns, sizes, strict=True):
         key = key * size + column
@@ -151,22 +151,22 @@ def _pack(columns: tuple[np.ndarray, ...], sizes: tuple[int, ...]) -> np.ndarray
 
 
 def offsets_of(lengths: Iterable[int]) -> np.ndarray:
-    """Where parts of these lengths begin and end when laid one after the other: int64, shape (n_parts + 1,)."""
+    """Where consecutive parts of these lengths begin and end: int64, shape (n_parts + 1,)."""
     return np.concatenate([[0], np.cumsum(np.fromiter(lengths, np.int64))])
 
 
 def link_nodes(kind: np.ndarray, offsets: np.ndarray) -> dict[str, np.ndarray]:
-    """``left``, ``right``, ``parent``, ``start`` and ``end`` of nodes that lie children before parents."""
+    """``left``, ``right``, ``parent``, ``start`` and ``end`` of nodes stored with children before parents."""
     names = ("left", "right", "parent", "start", "end")
     return dict(zip(names, _link(kind, offsets), strict=True))
 
 
 @njit(cache=True, nogil=True)
-def _link(kind, offsets):  # type: ignore[no-untyped-def]
+def _link(kind: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Find children, parents and spans: kind (n_nodes,), offsets (n_trees + 1,) -> five (n_nodes,) int32 arrays.
 
-    Returns left (the only child of a unary node), right and parent, -1 where there is none, and start and end
-    among all words of all trees.
+    Returns left (the only child of a unary node), right and parent, -1 where there is none, and start and end,
+    positions among the words of all trees.
     """
     n_nodes = len(kind)
     left = np.full(n_nodes, -1, np.int32)

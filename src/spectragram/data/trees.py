@@ -1,11 +1,11 @@
-"""Constituency trees: what a bracketed file holds, in memory.
+"""Constituency trees, as bracketed files hold them.
 
 A tree is a *pre-terminal* (a tag over one word) or a *phrase* (a label over one or more trees)::
 
     Tree("NP", [Tree("DT", word="the"), Tree("NN", word="dog")])      (NP (DT the) (NN dog))
 
-Labels and words are the tokens of the file, as they stand there: a parenthesis is the token ``-LRB-`` and so on.
-No operation here recurses, so a tree may be deeper than Python's stack.
+Labels and words are the tokens of the file, unchanged: a parenthesis is the token ``-LRB-`` or ``-RRB-``. No operation
+here recurses, so a tree may be deeper than Python's stack.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ from typing import TypeVar
 
 from spectragram.display import shown_by
 from spectragram.errors import InputError
+from spectragram.files import SEPARATORS
 
 __all__ = ["ROOT", "ROOTS", "UNTAGGED", "Tree", "fold"]
 
 ROOT = "TOP"
-"""Label of an outer bracket that has none, as in the Penn Treebank's ``( (S ...) )``."""
+"""Label given to an outer bracket without one, as in the Penn Treebank's ``( (S ...) )``."""
 
 ROOTS = (ROOT, "ROOT", "S1")
-"""Labels that only stand over a whole tree, here and in other tools."""
+"""Labels that occur only above a whole tree, here and in other tools."""
 
 UNTAGGED = "X"
-"""Tag of a word that has none of its own, as in ``(NP the (NN dog))``."""
-
-SEPARATORS = " \t\r\n\f\v"
-"""What ends a token besides brackets: ASCII white space, so a no-break space may be part of a word."""
+"""Tag given to a word without one, as in ``(NP the (NN dog))``."""
 
 _NOT_A_TOKEN = re.compile(rf"[{SEPARATORS}()]")
 
@@ -39,7 +37,7 @@ Result = TypeVar("Result")
 
 
 class Tree:
-    """A constituency tree; treat it as immutable, subtrees may be shared.
+    """A constituency tree. Treat it as immutable: subtrees may be shared.
 
     Attributes
     ----------
@@ -97,7 +95,7 @@ class Tree:
         lengths = _lengths(self)
         start = 0
         for node, length in zip(self.subtrees(), lengths, strict=True):
-            # Parents come first, so every word of an earlier tree has been passed and none of this one.
+            # Parents come first: all words of earlier subtrees have been counted, and none of this one.
             if node.word is None:
                 spans.append((node.label, start, start + length))
             else:
@@ -142,7 +140,7 @@ class Tree:
     _repr_svg_ = shown_by("tree_svg")
 
     def pretty(self, width: int = 80) -> str:
-        """The tree in brackets over several lines, indented by two; a phrase that fits into ``width`` has one line."""
+        """The tree in brackets on several lines, indented by two; a phrase that fits into ``width`` is on one line."""
 
         def lines(node: Tree, below: list[list[str]]) -> list[str]:
             if node.word is not None:
@@ -165,7 +163,7 @@ class Tree:
 
 
 def make_tree(label: str, children: tuple[Tree, ...] = (), word: str | None = None) -> Tree:
-    """A tree from parts known to be valid, unchecked: for readers and transforms of existing trees."""
+    """A tree from valid parts, without checks: for readers and for transforms of existing trees."""
     tree = _new(Tree)
     tree.label = label
     tree.children = children
@@ -183,7 +181,7 @@ def fold(
 ) -> Result:
     """Compute a value bottom-up: ``combine(node, values of its children)`` for every node, children first.
 
-    With another ``children_of`` the walk goes from a node to those nodes instead, whatever they are.
+    ``children_of`` says which nodes to visit below a node; they may be of any type.
 
     >>> fold(Tree("NP", [Tree("NN", word="dog")]), lambda node, below: 1 + max(below, default=0))
     2
@@ -195,7 +193,7 @@ def fold(
         children = children_of(node)
         order.append((node, len(children)))
         stack.extend(reversed(children))
-    # Parents-first order read backwards has children before parents, the leftmost child last: on top of the stack.
+    # Backwards, children come before parents and the leftmost child last, so it is on top of the stack.
     values: list[Result] = []
     for node, n_children in reversed(order):
         below = [values.pop() for _ in range(n_children)]
@@ -208,8 +206,8 @@ def _token(text: str, what: str) -> str:
         raise InputError(f"a {what} of type {type(text).__name__} ({text!r})", remedy="give a string")
     if not text or _NOT_A_TOKEN.search(text):
         raise InputError(
-            f"the {what} {text!r} cannot stand in a bracketed tree",
-            remedy="it must not be empty or hold white space or parentheses (see escape_word)",
+            f"the {what} {text!r} cannot be written in a bracketed tree",
+            remedy="it must not be empty or contain white space or parentheses (see escape_word)",
         )
     return text
 

@@ -13,10 +13,10 @@ from spectragram.errors import InputError
 __all__ = ["END", "UNKNOWN", "Vocabulary"]
 
 UNKNOWN = "<unk>"
-"""The word that stands for all words outside the vocabulary, as in Liang's tool and WikiText."""
+"""The word that stands for all words outside the vocabulary; spelled as in WikiText and Liang's Brown clustering."""
 
 END = "</s>"
-"""What stands for the end of a sentence or string, where it is predicted."""
+"""The symbol for the end of a sentence or string, in models that predict it."""
 
 
 class Vocabulary:
@@ -25,11 +25,11 @@ class Vocabulary:
     Parameters
     ----------
     words : sequence of str
-        Distinct; a word's id is its place.
+        Distinct; the id of a word is its position.
     counts : array of int64, shape (n_words,), optional
         How often each word was seen in training.
     unknown : str or None
-        Which of ``words`` stands for words outside the vocabulary; where it is None they are encoded as -1.
+        Which of ``words`` stands for words outside the vocabulary. If None, they are encoded as -1.
     """
 
     def __init__(self, words: Sequence[str], counts: np.ndarray | None = None, unknown: str | None = None) -> None:
@@ -37,7 +37,7 @@ class Vocabulary:
         self.index: dict[str, int] = {word: i for i, word in enumerate(self.words)}
         if len(self.index) != len(self.words):
             twice = next(word for word, n in Counter(self.words).items() if n > 1)
-            raise InputError(f"the vocabulary holds {twice!r} twice", remedy="give each word once")
+            raise InputError(f"the vocabulary contains {twice!r} twice", remedy="give each word once")
         self.counts = np.zeros(len(self.words), np.int64) if counts is None else np.asarray(counts, np.int64)
         if self.counts.shape != (len(self.words),):
             raise InputError(f"{len(self.words)} words but {self.counts.shape} counts")
@@ -56,9 +56,9 @@ class Vocabulary:
     ) -> Self:
         """Keep words seen at least ``min_count`` times, at most ``max_size`` of them, most frequent first.
 
-        Ties are in the order of code points, so the order of counting never shows. The mass of dropped words
-        goes to ``unknown`` (which does not count towards ``max_size``); it is added, in the last place, only
-        when something was dropped or when the text holds it already.
+        Ties are broken by code points, so the order of counting does not matter. The counts of dropped words are
+        added up under ``unknown`` (which does not count towards ``max_size``). It becomes the last word, and only if
+        words were dropped or the text contains it already.
         """
         if min_count < 1 or (max_size is not None and max_size < 1):
             raise InputError(
@@ -96,11 +96,11 @@ class Vocabulary:
 
     @property
     def unknown_id(self) -> int:
-        """Id of the unknown word, or -1 where there is none."""
+        """Id of the unknown word, or -1 if there is none."""
         return -1 if self.unknown is None else self.index[self.unknown]
 
     def encode(self, words: Iterable[str]) -> np.ndarray:
-        """Ids of ``words``, int32; words outside the vocabulary get ``unknown_id`` (-1 where there is none)."""
+        """Ids of ``words``, int32; words outside the vocabulary get ``unknown_id`` (-1 if there is none)."""
         index, unknown = self.index, self.unknown_id
         return np.fromiter((index.get(word, unknown) for word in words), np.int32)
 
@@ -108,11 +108,11 @@ class Vocabulary:
         """Words of ``ids``; the inverse of :meth:`encode` on known words."""
         return [self.words[i] for i in ids]
 
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files."""
-        return {"words": list(self.words), "counts": self.counts.tolist(), "unknown": self.unknown}
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values and arrays (the words are a list of strings), as model files hold them."""
+        return {"unknown": self.unknown}, {"words": list(self.words), "counts": self.counts}
 
     @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Self:
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
-        return cls(state["words"], np.asarray(state["counts"], np.int64), state["unknown"])
+        return cls(arrays["words"], np.asarray(arrays["counts"], np.int64), values["unknown"])

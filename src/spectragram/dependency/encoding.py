@@ -19,6 +19,7 @@ from spectragram.data.conllu import Sentence
 from spectragram.data.projectivity import is_projective, projectivize
 from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
+from spectragram.estimator import State, prefixed, without_prefix
 
 __all__ = ["Alphabet", "Encoded", "encode_trees"]
 
@@ -122,16 +123,22 @@ class Alphabet:
     def _encode(vocabulary: Vocabulary, values: list[str]) -> np.ndarray:
         return vocabulary.encode(values).astype(np.int64)
 
-    def to_state(self) -> dict[str, Any]:
-        """A JSON-ready form, for model files."""
-        names = ("tags", "coarse", "words")
-        return {"column": self.column} | {name: getattr(self, name).to_state() for name in names}
+    def to_state(self) -> State:
+        """Plain values and arrays, as model files hold them."""
+        values: dict[str, Any] = {"column": self.column}
+        arrays: dict[str, Any] = {"coarse_of": self.coarse_of, "exceptions": self.exceptions}
+        for name in ("tags", "coarse", "words"):
+            values[name], words = getattr(self, name).to_state()
+            arrays |= prefixed(name, words)
+        return values, arrays
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], coarse_of: np.ndarray, exceptions: np.ndarray) -> Self:
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
-        tags, coarse, words = (Vocabulary.from_state(state[name]) for name in ("tags", "coarse", "words"))
-        return cls(state["column"], tags, coarse, words, coarse_of, exceptions)
+        tags, coarse, words = (
+            Vocabulary.from_state(values[name], without_prefix(name, arrays)) for name in ("tags", "coarse", "words")
+        )
+        return cls(values["column"], tags, coarse, words, arrays["coarse_of"], arrays["exceptions"])
 
 
 def _tag_column(sentences: Sequence[Sentence], column: str) -> str:

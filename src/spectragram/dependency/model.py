@@ -148,13 +148,14 @@ class Model:
 
     def to_state(self) -> State:
         """Plain values and arrays, for model files."""
-        arrays: Arrays = {"coarse_of": self.alphabet.coarse_of, "coarse_exceptions": self.alphabet.exceptions}
+        alphabet, alphabet_arrays = self.alphabet.to_state()
+        arrays: Arrays = prefixed("alphabet", alphabet_arrays)
         arrays |= prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
         for number, member in enumerate(self.members):
             arrays |= prefixed(str(number), member.to_arrays())
         arrays |= {"label_weights": self.labels.weights, "label_candidates": self.labels.candidates}
         values = {
-            "alphabet": self.alphabet.to_state(),
+            "alphabet": alphabet,
             "labels": list(self.labels.names),
             "root_label": self.labels.root,
             "n_members": len(self.members),
@@ -176,7 +177,7 @@ class Model:
             arrays["label_weights"],
         )
         return cls(
-            Alphabet.from_state(values["alphabet"], arrays["coarse_of"], arrays["coarse_exceptions"]),
+            Alphabet.from_state(values["alphabet"], without_prefix("alphabet", arrays)),
             members,
             Grammar(**without_prefix("fallback", arrays)),
             labels,

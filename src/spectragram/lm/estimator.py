@@ -9,11 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus, word_lists
+from spectragram.data.corpus import Corpus
+from spectragram.data.inputs import as_corpus
 from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.lm.learners import LEARNERS, Learner, Scored
 from spectragram.lm.model import Model
 from spectragram.lm.ngrams import NgramCounts
@@ -211,7 +212,7 @@ class LanguageModel(Estimator):
 
     def _training_corpus(self, X: Text) -> Corpus:
         """Encoded with a vocabulary that has the unknown word, and the boundary where it is used."""
-        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(word_lists(X))
+        corpus = as_corpus(X)
         if corpus.n_tokens < 3:
             raise InputError(f"a text of {corpus.n_tokens} words", remedy="give at least a few sentences")
         full = corpus.vocabulary
@@ -230,7 +231,7 @@ class LanguageModel(Estimator):
         return Corpus(kept.encode(full.words)[corpus.tokens], corpus.offsets, kept)
 
     def _encoded(self, X: Text) -> Corpus:
-        return Corpus.over(X if isinstance(X, Corpus) else word_lists(X), self.vocabulary_)
+        return as_corpus(X, self.vocabulary_, keep_empty=True)
 
     def _stream(self, corpus: Corpus) -> np.ndarray:
         """All sequences as one stream, with the boundary after each where it is used, (n,) int32."""
@@ -278,9 +279,11 @@ class LanguageModel(Estimator):
     def _get_state(self) -> State:
         values, arrays = self.model_.get_state()
         iterations = {str(d): n for d, n in self.n_iter_.items()}
-        return {"vocabulary": self.vocabulary_.to_state(), "model": values, "n_iter": iterations}, arrays
+        vocabulary, words = self.vocabulary_.to_state()
+        arrays |= prefixed("vocabulary", words)
+        return {"vocabulary": vocabulary, "model": values, "n_iter": iterations}, arrays
 
     def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"])
+        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
         self.n_iter_ = {int(d): int(n) for d, n in values["n_iter"].items()}
         self.model_ = Model.from_state(values["model"], arrays, len(self.vocabulary_))

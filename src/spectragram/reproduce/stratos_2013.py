@@ -10,10 +10,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from spectragram.data.labelled import LabelledFile, Layout, read_labelled
 from spectragram.plots.charts import line_chart
 from spectragram.reproduce.report import Report
 from spectragram.tagging import SPEECH_VIEWS, Tagger
-from spectragram.tagging.files import LabelledFile, Layout, read_labelled
 
 __all__ = ["run"]
 

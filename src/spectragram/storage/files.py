@@ -88,7 +88,7 @@ def read(path: Source) -> StoredModel:
     try:
         arrays = join_strings(tensors)
     except ValueError as trouble:
-        raise _damaged(path, str(trouble)[:80]) from None
+        raise _damaged(path, str(trouble)[:160]) from None
     return StoredModel(envelope["kind"], envelope["library"], envelope["header"], arrays)
 
 

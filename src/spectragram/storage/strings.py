@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from spectragram.errors import InputError
+
 __all__ = ["join_strings", "pack_strings", "split_strings", "unpack_strings"]
 
 BYTES, ENDS = ".utf8", ".ends"
@@ -40,20 +42,24 @@ def split_strings(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Replace every list of strings by its two tensors."""
     tensors: dict[str, np.ndarray] = {}
     for name, value in arrays.items():
-        if isinstance(value, (list, tuple)):
-            tensors[name + BYTES], tensors[name + ENDS] = pack_strings(value)
-        else:
+        if not isinstance(value, (list, tuple)):
             tensors[name] = value
+            continue
+        if not all(isinstance(string, str) for string in value):
+            raise InputError(f"'{name}' holds something that is not a string", remedy="give strings, or an array")
+        tensors[name + BYTES], tensors[name + ENDS] = pack_strings(value)
     return tensors
 
 
 def join_strings(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Inverse of :func:`split_strings`."""
-    arrays: dict[str, Any] = {}
-    for name, tensor in tensors.items():
+    """Inverse of :func:`split_strings`; ``ValueError`` names the strings whose tensors do not fit together."""
+    arrays: dict[str, Any] = dict(tensors)
+    for name in tensors:
         stem = name.removesuffix(BYTES)
-        if stem != name and stem + ENDS in tensors:
-            arrays[stem] = unpack_strings(tensor, tensors[stem + ENDS])
-        elif not (name.endswith(ENDS) and name.removesuffix(ENDS) + BYTES in tensors):
-            arrays[name] = tensor
+        if stem == name:
+            continue
+        try:
+            arrays[stem] = unpack_strings(arrays.pop(name), arrays.pop(stem + ENDS))
+        except (KeyError, ValueError) as trouble:
+            raise ValueError(f"its strings '{stem[:60]}' cannot be read ({trouble})") from None
     return arrays

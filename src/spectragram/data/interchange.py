@@ -1,4 +1,4 @@
-"""Trees to and from nltk.Tree, for those who have nltk installed (extra ``interchange``)."""
+"""Exchange trees with nltk and CoNLL-U sentences with the conllu package (both in the extra ``interchange``)."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spectragram.data.brackets import escape_word
+from spectragram.data.conllu import Sentence, parse_conllu
 from spectragram.data.trees import ROOT, UNTAGGED, Tree, fold
 from spectragram.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     import nltk
+    from conllu import TokenList
 
-__all__ = ["from_nltk", "to_nltk"]
+__all__ = ["from_nltk", "from_token_list", "to_nltk", "to_token_list"]
 
 
 def to_nltk(tree: Tree) -> nltk.Tree:
@@ -58,3 +60,23 @@ def _nltk_tree() -> type[Any]:
     except ImportError:
         raise MissingExtraError("nltk", "interchange") from None
     return nltk_tree
+
+
+def to_token_list(sentence: Sentence) -> TokenList:
+    """The sentence as a ``conllu.TokenList``, comments as its metadata."""
+    try:
+        import conllu
+    except ImportError:
+        raise MissingExtraError("conllu", "interchange") from None
+    return conllu.parse(f"{sentence}\n")[0]
+
+
+def from_token_list(tokens: TokenList) -> Sentence:
+    """A ``conllu.TokenList`` as a sentence: the inverse of :func:`to_token_list`.
+
+    The package may respell comments, and keeps one of several with the same key; columns come back as they
+    were.
+    """
+    if not hasattr(tokens, "serialize"):
+        raise InputError(f"a {type(tokens).__name__}", remedy="give a conllu.TokenList")
+    return parse_conllu(tokens.serialize())[0]
