@@ -18,15 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.inference.chain import expected_counts, forward_states
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_trees, sum_along_paths
-from spectragram.progress import Report, silent
 
 __all__ = ["Expected", "Fitted", "expect", "expect_tree", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
 
@@ -94,9 +93,7 @@ def expect_tree(tree: PrefixTree, wfa: WFA) -> Expected:
 
 def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expected:
     """The E-step on all trees."""
-    # One BLAS thread each: sums then do not depend on the machine, and threads do not fight over cores.
-    with threadpool_limits(1, user_api="blas"):
-        parts = map_threads(lambda tree: expect_tree(tree, wfa), trees, n_jobs)
+    parts = map_threads(lambda tree: expect_tree(tree, wfa), trees, n_jobs)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -140,8 +137,7 @@ def log_probs(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> list
             walking = sum_along_paths(tree.parent, np.log(scales))
             return walking[tree.end_of] + np.log(states[tree.end_of] @ wfa.final)
 
-    with threadpool_limits(1, user_api="blas"):
-        return map_threads(one_tree, trees, n_jobs)
+    return map_threads(one_tree, trees, n_jobs)
 
 
 def run_em(

@@ -20,11 +20,11 @@ from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.ngram import Ngrams
 from spectragram.automata.wfa import WFA
+from spectragram.engine import single_threaded_blas
 from spectragram.inference.chain import forward_states
 from spectragram.inference.prefix_tree import PrefixTree, sum_along_paths
 
@@ -100,7 +100,7 @@ class Weighted:
 
     def states(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray]:
         """State after every prefix, (n_nodes, m), and its scale, (n_nodes,): 0 where the state was reset."""
-        with threadpool_limits(1, user_api="blas"):
+        with single_threaded_blas():
             return forward_states(
                 tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total, self._signed,
                 self.context_states, self.contexts.locate_nodes(tree), self.context_share,

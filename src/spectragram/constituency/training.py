@@ -21,7 +21,7 @@ from spectragram.data.heads import learn_head_rules
 from spectragram.data.treebank import Treebank
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads, resolve_jobs
-from spectragram.progress import Report, silent
+from spectragram.engine.progress import Report, silent
 
 __all__ = ["LEARNERS", "Recipe", "train_grammars"]
 

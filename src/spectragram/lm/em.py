@@ -22,8 +22,8 @@ from numba import njit
 from scipy import sparse
 
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
 from spectragram.lm.ngrams import NgramCounts
-from spectragram.progress import Report, silent
 
 __all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
 

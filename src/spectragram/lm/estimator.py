@@ -12,13 +12,13 @@ import numpy as np
 from spectragram.data.corpus import Corpus, word_lists
 from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
+from spectragram.engine.progress import Report, progress
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.lm.learners import LEARNERS, Learner, Scored
 from spectragram.lm.model import LanguageModel
 from spectragram.lm.ngrams import NgramCounts
 from spectragram.metrics import per_second, perplexity
-from spectragram.progress import Report, progress
 
 __all__ = ["ClassBigram"]
 

@@ -15,13 +15,13 @@ from functools import partial
 
 import numpy as np
 
+from spectragram.engine.progress import Report, silent
 from spectragram.lm.em import ClassModel, em, random_start
 from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.mixture import fit_weights
 from spectragram.lm.model import LanguageModel, contexts_of
 from spectragram.lm.ngrams import count_ngrams
 from spectragram.lm.pivot import pivot
-from spectragram.progress import Report, silent
 
 __all__ = ["LEARNERS", "Learner", "Scored"]
 

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spectragram.progress import Report, silent
+from spectragram.engine.progress import Report, silent
 from spectragram.tagging.cells import Cells, learn_lexicon
 from spectragram.tagging.clusters import cluster_states, states_per_label
 from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from spectragram.data.vocabulary import Vocabulary
+from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
-from spectragram.progress import Report, silent
 from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
