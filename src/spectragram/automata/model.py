@@ -12,7 +12,6 @@ is normalised, and a small share of a k-gram model (``backoff``), chosen on held
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -177,18 +176,3 @@ def string_log_probs(tree: PrefixTree, part: Part) -> np.ndarray:
     distributions, _ = part.next_distributions(tree)
     with np.errstate(divide="ignore"):
         return prefix_log_probs(tree, distributions)[tree.end_of] + np.log(distributions[tree.end_of, -1])
-
-
-def held_out_weights(log_probs: Sequence[np.ndarray], n_iter: int = 100) -> np.ndarray:
-    """Weights that make held-out strings most probable, from each part's log-probabilities (n_strings,), by EM.
-
-    :func:`spectragram.spectral.mixture_weights` solves the same problem from likelihoods; those of strings underflow.
-    """
-    joint = np.stack(log_probs)
-    weights = np.full(len(joint), 1.0 / len(joint))
-    possible = np.isfinite(joint).any(axis=0)
-    for _ in range(n_iter):
-        with np.errstate(divide="ignore"):
-            scores = np.log(weights)[:, None] + joint[:, possible]
-        weights = np.exp(scores - logsumexp(scores, axis=0)).mean(axis=1)
-    return weights / weights.sum()

@@ -19,7 +19,7 @@ import numpy as np
 from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Mixture, Part, Weighted, held_out_weights, string_log_probs
+from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.spectral import SpectralModel, learn_spectral
@@ -30,6 +30,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.learning.mixtures import held_out_weights
 
 __all__ = ["EFFORTS", "Effort", "search"]
 

@@ -13,6 +13,7 @@ vectors. The other start is random.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ from spectragram.dependency.grammar import Grammar, root_distribution
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.learning.em import refine
 from spectragram.spectral import cca_weights
 from spectragram.spectral.kmeans import k_means
 
@@ -74,18 +76,25 @@ def learn_em(
     directions = []
     for direction in range(2):
         trees = [grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)]
-        weights = _start(trees, n_states, spectral_start, rng)
-        for _ in range(max_iter):
-            expected, log_likelihood = _expect(trees, weights, n_jobs)
-            weights = maximize(expected, coarse_of)
-            report(log_likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
-        directions.append(weights)
+        start = _start(trees, n_states, spectral_start, rng)
+        steps = _steps(trees, start, coarse_of, max(sequences.blocks[-1] / 2, 1), n_jobs)
+        directions.append(refine(steps, start=start, max_iter=max_iter, report=report).model)
     return Grammar(
         root_distribution(sequences.roots, tag_counts),
         np.stack([weights.starts for weights in directions]),
         np.stack([weights.moves for weights in directions]),
         np.stack([weights.stops for weights in directions]),
     )
+
+
+def _steps(
+    trees: list[PrefixTree], weights: Counts, coarse_of: np.ndarray, n_sequences: float, n_jobs: int
+) -> Iterator[tuple[Counts, float]]:
+    """Endless EM iterations: the next weights, and the log-likelihood per sequence of those before."""
+    while True:
+        expected, log_likelihood = _expect(trees, weights, n_jobs)
+        weights = maximize(expected, coarse_of)
+        yield weights, log_likelihood / n_sequences
 
 
 def _start(trees: list[PrefixTree], n_states: int, spectral: bool, rng: np.random.Generator) -> Counts:

@@ -28,7 +28,7 @@ __all__ = ["confidence", "smooth_moments"]
 GROUPS_AT_A_TIME = 64
 """Rules smoothed at a time: it bounds the memory of temporary arrays. Results do not depend on it."""
 STRENGTH, TRUSTED = 30.0, 1000.0
-"""C, and the count from which a rule is not smoothed. Chosen by hand; each learner tunes its own C."""
+"""C, and the count from which a rule is not smoothed, as in Cohen et al. 2013; learners may set others."""
 
 
 def confidence(counts: np.ndarray, *, strength: float = STRENGTH, trusted: float = TRUSTED) -> np.ndarray:
