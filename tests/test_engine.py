@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 from spectragram.engine import map_reduce, map_threads, resolve_jobs
+from spectragram.engine.workers import AHEAD
 from spectragram.errors import InputError, LostShardError, RankError
-from spectragram.workers import AHEAD
 
 N_WORDS = 40
 
@@ -232,7 +232,7 @@ def test_a_function_typed_into_a_session_is_refused() -> None:
     run = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True, timeout=60
     )
-    assert "f cannot be sent to another process (it was typed into this session)" in run.stdout
+    assert "f cannot be sent to another process (it was defined in an interactive session)" in run.stdout
 
 
 def is_alive(pid: int) -> bool:

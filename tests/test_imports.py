@@ -11,21 +11,19 @@ import spectragram
 
 ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
-LEAVES = {"display", "errors", "_version", "kernels"}
-SHARED = {"engine", "metrics", "storage", "estimator", "progress", "files", "data", "spectral", "inference"}
+LEAVES = {"display", "errors", "_version"}
+SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
     "_version": set(),
-    "kernels": set(),
     "files": LEAVES,
-    "progress": LEAVES,
     "data": LEAVES | {"files"},
     "spectral": LEAVES | {"engine"},
     "inference": LEAVES | {"engine"},
+    "learning": LEAVES | {"engine", "data", "spectral", "inference"},
     "metrics": LEAVES,
-    "workers": LEAVES,
-    "engine": LEAVES | {"workers"},
+    "engine": LEAVES,
     "storage": LEAVES | {"files"},
     "estimator": LEAVES | {"files", "storage"},
     "kinds": LEAVES | {"files", "storage", "estimator"},

@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.measure import Row, row, take_turns
 from spectragram.spectral import (
-    GroupedCrossMoment,
     ProductMoments,
     find_anchors,
     match_states,
@@ -55,22 +54,10 @@ def _moment_cases(rng: np.random.Generator, n: int) -> dict[str, Callable[[], ob
     likelihoods = [np.abs(view) for view in views]
     rules = (3000 * rng.random(n) ** 3).astype(np.int64)
     products = ProductMoments.from_rows(views, rules, 3000)
-    phi, psi = (_binary_rows(rng, n // 10, 20_000) for _ in range(2))
     return {
         f"third-order moments, {n} rows, 16 x 16 x 16, 3000 rules": lambda: ProductMoments.from_rows(
             views, rules, 3000
         ),
         "smoothing of 3000 rules, 16 x 16 x 16": lambda: smooth_moments(products, [np.zeros((3000, 16))] * 3),
         f"10 EM steps of one rule, {n} rows, 16 x 16 x 16": lambda: mixture_weights(*likelihoods, max_iter=10),
-        f"cross moments of 60 labels, {n // 10} rows of 10 features": lambda: GroupedCrossMoment.from_rows(
-            phi, psi, rules[: n // 10] % 60, 60
-        ),
     }
-
-
-def _binary_rows(rng: np.random.Generator, n: int, d: int) -> scipy.sparse.csr_array:
-    """Ten features a row, frequencies a power law."""
-    indices = (d * rng.random((n, 10)) ** 4).astype(np.int64)
-    return scipy.sparse.csr_array(
-        (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, 10)), shape=(n, d)
-    )

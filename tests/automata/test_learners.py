@@ -10,7 +10,7 @@ from spectragram.automata.em import expect, maximize, mean_log_prob, random_star
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.learners import learn
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Weighted, held_out_weights, string_log_probs
+from spectragram.automata.model import Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.pivot import _read_off, learn_pivot
 from spectragram.automata.settings import LEARNERS, Settings
@@ -179,14 +179,6 @@ def test_kgrams_are_automata(rng) -> None:
         string_log_probs(tree, Weighted.probabilistic(wfa)), string_log_probs(tree, grams), atol=1e-9
     )
     assert wfa.is_probabilistic()
-
-
-def test_held_out_weights_prefer_what_explains(rng) -> None:
-    good, bad = rng.normal(-2, 1, 500), rng.normal(-5, 1, 500)
-    weights = held_out_weights([good, bad, np.full(500, -np.inf)])
-    assert weights[0] > 0.9
-    assert weights[2] == 0.0
-    assert weights.sum() == pytest.approx(1.0)
 
 
 def _flat(strings):

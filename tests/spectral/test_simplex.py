@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from spectragram.errors import InputError
-from spectragram.spectral import project_to_simplex, simplex_least_squares
+from spectragram.spectral import simplex_least_squares
 
 finite = st.floats(-10, 10, allow_nan=False, width=32)
 
@@ -90,15 +90,6 @@ def test_shapes_that_do_not_fit_are_refused(points, vertices):
 def test_undefined_entries_are_refused():
     with pytest.raises(InputError, match="infinite or undefined"):
         simplex_least_squares(np.array([[np.nan]]), np.ones((2, 1)))
-
-
-@settings(max_examples=200, deadline=None)
-@given(arrays(float, st.tuples(st.integers(1, 4), st.integers(1, 6)), elements=finite))
-def test_projection_is_the_nearest_point(points):
-    nearest = project_to_simplex(points)
-    assert (nearest >= 0).all()
-    np.testing.assert_allclose(nearest.sum(axis=1), 1.0, atol=1e-9)
-    np.testing.assert_allclose(nearest, simplex_least_squares(points, np.eye(points.shape[1])), atol=1e-9)
 
 
 def test_vertices_that_coincide_but_for_rounding(rng):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spectragram.errors import InputError
-from spectragram.spectral import ProductMoments, confidence, smooth_means, smooth_moments, smoothing
+from spectragram.spectral import ProductMoments, confidence, smooth_moments, smoothing
 
 
 @pytest.fixture
@@ -82,12 +82,6 @@ def test_blocks_do_not_show(rules, monkeypatch):
 def test_confidence():
     np.testing.assert_allclose(confidence(np.array([0, 25, 900, 5000]), strength=5.0), [0.0, 0.5, 30 / 35, 1.0])
     assert confidence(np.array([0.0]), strength=0.0)[0] == 0.0
-
-
-def test_lexical_mixture():
-    means, label = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])
-    np.testing.assert_allclose(smooth_means(means, label), [[0.6, 1.2], [2.2, 2.4]])
-    np.testing.assert_allclose(smooth_means(means, label, weight=np.array([1.0, 0.0])), [[1.0, 2.0], [1.0, 0.0]])
 
 
 def test_background_of_another_shape_is_refused(rules):

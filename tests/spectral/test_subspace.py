@@ -12,7 +12,7 @@ from spectragram.errors import InputError, RankError
 from spectragram.spectral import Scaling, choose_method, find_subspace, svd
 from spectragram.spectral.svd import SOLVERS
 
-ITERATIVE = ["arpack", "propack", "krylov"]
+ITERATIVE = ["propack", "krylov"]
 
 
 def power_law_counts(rng, d: int, e: int, n: int, n_classes: int = 12) -> scipy.sparse.csr_array:
@@ -69,7 +69,7 @@ def test_rank_is_checked(rng, method):
         find_subspace(low, 6, method=method)
     truncated = find_subspace(low, 6, method=method, truncate=True)
     assert (truncated.n_states, truncated.n_requested) == (4, 6)
-    np.testing.assert_allclose(truncated.reconstruct(), low, atol=1e-6)
+    np.testing.assert_allclose((truncated.left * truncated.singular_values) @ truncated.right.T, low, atol=1e-6)
     assert find_subspace(low, 4, method=method).n_states == 4
 
 

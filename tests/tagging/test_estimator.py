@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
+from spectragram.engine.progress import Report
 from spectragram.errors import InputError
-from spectragram.progress import Report
 from spectragram.synthetic import english_chunks, english_tagged
 from spectragram.tagging import Tagger
 from spectragram.tagging.settings import LEARNERS

@@ -14,19 +14,20 @@ to threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.inference.chain import expected_counts, forward_states
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_trees, sum_along_paths
-from spectragram.progress import Report, silent
+from spectragram.learning.em import refine
 
 __all__ = ["Expected", "Fitted", "expect", "expect_tree", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
 
@@ -94,9 +95,7 @@ def expect_tree(tree: PrefixTree, wfa: WFA) -> Expected:
 
 def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expected:
     """The E-step on all trees."""
-    # One BLAS thread each: sums then do not depend on the machine, and threads do not fight over cores.
-    with threadpool_limits(1, user_api="blas"):
-        parts = map_threads(lambda tree: expect_tree(tree, wfa), trees, n_jobs)
+    parts = map_threads(lambda tree: expect_tree(tree, wfa), trees, n_jobs)
     total = parts[0]
     for part in parts[1:]:
         total = total + part
@@ -140,8 +139,7 @@ def log_probs(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> list
             walking = sum_along_paths(tree.parent, np.log(scales))
             return walking[tree.end_of] + np.log(states[tree.end_of] @ wfa.final)
 
-    with threadpool_limits(1, user_api="blas"):
-        return map_threads(one_tree, trees, n_jobs)
+    return map_threads(one_tree, trees, n_jobs)
 
 
 def run_em(
@@ -163,32 +161,42 @@ def run_em(
     n_strings = sum(float(tree.ends.sum()) for tree in trees)
     if not n_strings > 0:
         raise InputError("no strings to learn from", remedy="give at least one")
-    wfa, plain, best, best_score, waited = start, start, start, -np.inf, 0
-    stretch = 1.0
-    training: list[float] = []
-    validation: list[float] = []
-    for iteration in range(max_iter):
+    judge = None if held_out is None else partial(mean_log_prob, held_out, n_jobs=n_jobs)
+    found = refine(
+        _steps(trees, start, n_strings, prior, tied, n_jobs),
+        start=start,
+        max_iter=max_iter,
+        judge=judge,
+        judge_start=False,
+        patience=PATIENCE,
+        check_every=CHECK_EVERY,
+        tolerance=tolerance,
+        report=report,
+    )
+    return Fitted(found.model, found.log_likelihoods, found.scores)
+
+
+def _steps(
+    trees: Sequence[PrefixTree], start: WFA, n_strings: float, prior: float, tied: bool, n_jobs: int
+) -> Iterator[tuple[WFA, float] | None]:
+    """EM iterations with longer and longer steps: the result of each plain step, and the log-likelihood per string.
+
+    The log-likelihood is that of the automaton that the step started from. If a longer step went too far, its E-step
+    is wasted (None) and EM goes on from the plain step, which cannot lower the likelihood.
+    """
+    wfa = plain = start
+    stretch, best = 1.0, -np.inf
+    while True:
         expected = expect(trees, wfa, n_jobs=n_jobs)
-        if training and not expected.log_likelihood / n_strings >= training[-1] and wfa is not plain:
-            # The longer step went too far: take the plain one, which cannot.
+        log_likelihood = expected.log_likelihood / n_strings
+        if not log_likelihood >= best and wfa is not plain:
             wfa, stretch = plain, 1.0
+            yield None
             continue
         plain = maximize(expected, prior, tied=tied)
         stretch = min(stretch * GROWTH, LONGEST)
-        wfa = _stretched(wfa, plain, stretch)
-        training.append(expected.log_likelihood / n_strings)
-        report(log_likelihood=f"{training[-1]:.4f}")
-        settled = len(training) > 1 and abs(training[-1] - training[-2]) < tolerance
-        if held_out is not None and ((iteration + 1) % CHECK_EVERY == 0 or settled or iteration + 1 == max_iter):
-            validation.append(mean_log_prob(held_out, plain, n_jobs=n_jobs))
-            waited = 0 if validation[-1] > best_score + tolerance else waited + 1
-            if validation[-1] > best_score:
-                best, best_score = plain, validation[-1]
-            if waited >= PATIENCE:
-                break
-        if settled:
-            break
-    return Fitted(plain if held_out is None or not validation else best, training, validation)
+        wfa, best = _stretched(wfa, plain, stretch), log_likelihood
+        yield plain, log_likelihood
 
 
 def _stretched(old: WFA, new: WFA, stretch: float) -> WFA:

@@ -28,9 +28,9 @@ from spectragram.automata.strings import (
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import END, Vocabulary
+from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.inference.prefix_tree import grow_prefix_tree
-from spectragram.progress import progress
 
 __all__ = ["Automaton"]
 

@@ -31,8 +31,8 @@ from spectragram.automata.strings import hold_out
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import require_memory
+from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import grow_prefix_tree
-from spectragram.progress import Report, silent
 
 __all__ = ["Learned", "learn"]
 

@@ -12,7 +12,6 @@ is normalised, and a small share of a k-gram model (``backoff``), chosen on held
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -20,11 +19,11 @@ from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.ngram import Ngrams
 from spectragram.automata.wfa import WFA
+from spectragram.engine import single_threaded_blas
 from spectragram.inference.chain import forward_states
 from spectragram.inference.prefix_tree import PrefixTree, sum_along_paths
 
@@ -100,7 +99,7 @@ class Weighted:
 
     def states(self, tree: PrefixTree) -> tuple[np.ndarray, np.ndarray]:
         """State after every prefix, (n_nodes, m), and its scale, (n_nodes,): 0 where the state was reset."""
-        with threadpool_limits(1, user_api="blas"):
+        with single_threaded_blas():
             return forward_states(
                 tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total, self._signed,
                 self.context_states, self.contexts.locate_nodes(tree), self.context_share,
@@ -177,18 +176,3 @@ def string_log_probs(tree: PrefixTree, part: Part) -> np.ndarray:
     distributions, _ = part.next_distributions(tree)
     with np.errstate(divide="ignore"):
         return prefix_log_probs(tree, distributions)[tree.end_of] + np.log(distributions[tree.end_of, -1])
-
-
-def held_out_weights(log_probs: Sequence[np.ndarray], n_iter: int = 100) -> np.ndarray:
-    """Weights that make held-out strings most probable, from each part's log-probabilities (n_strings,), by EM.
-
-    :func:`spectragram.spectral.mixture_weights` solves the same problem from likelihoods; those of strings underflow.
-    """
-    joint = np.stack(log_probs)
-    weights = np.full(len(joint), 1.0 / len(joint))
-    possible = np.isfinite(joint).any(axis=0)
-    for _ in range(n_iter):
-        with np.errstate(divide="ignore"):
-            scores = np.log(weights)[:, None] + joint[:, possible]
-        weights = np.exp(scores - logsumexp(scores, axis=0)).mean(axis=1)
-    return weights / weights.sum()

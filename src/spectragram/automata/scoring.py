@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.model import Mixture, Weighted
 from spectragram.automata.strings import count_unknown, require_strings
@@ -99,9 +98,7 @@ def map_shards(
     tokens = np.where(corpus.tokens < 0, mixture.n_symbols, corpus.tokens)
     known = Corpus(tokens.astype(np.int32), corpus.offsets, corpus.vocabulary)
     shards = known.shards(max(1, corpus.n_tokens // SHARD_TOKENS)) if len(corpus) else []
-    # The limit holds for all threads at once, so it is set around them.
-    with threadpool_limits(1, user_api="blas"):
-        found = map_threads(one_shard, shards, n_jobs)
+    found = map_threads(one_shard, shards, n_jobs)
     return [result for result, _ in found], sum(n for _, n in found)
 
 

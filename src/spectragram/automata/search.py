@@ -15,12 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Mixture, Part, Weighted, held_out_weights, string_log_probs
+from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot
 from spectragram.automata.spectral import SpectralModel, learn_spectral
@@ -29,8 +28,9 @@ from spectragram.automata.strings import hold_out, sample_strings
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
-from spectragram.progress import Report, silent
+from spectragram.learning.mixtures import held_out_weights
 
 __all__ = ["EFFORTS", "Effort", "search"]
 
@@ -171,8 +171,7 @@ def _rounds(
     for round_, iterations in enumerate(effort.rounds, start=1):
         # The largest first, so that no thread is left with a long one in the end.
         candidates = sorted(candidates, key=lambda candidate: -candidate.wfa.n_states)
-        with threadpool_limits(1, user_api="blas"):
-            improved = map_threads(partial(improve, iterations=iterations), candidates, n_jobs)
+        improved = map_threads(partial(improve, iterations=iterations), candidates, n_jobs)
         last = round_ == len(effort.rounds)
         candidates = _survivors(improved, effort.finalists if last else (len(improved) + 1) // 2)
     return candidates

@@ -9,20 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.em import Expected, maximize
 from spectragram.automata.pivot import spectral_states
 from spectragram.automata.spectral import SpectralModel
 from spectragram.automata.wfa import WFA
 from spectragram.inference.prefix_tree import PrefixTree
+from spectragram.spectral.kmeans import k_means, nearest_centres
 
 __all__ = ["cluster_start", "soften"]
 
 SOFTNESS = 0.2
 """Share of every move that goes to all states alike; what starts at zero would stay there."""
 CLUSTERED = 20_000
-"""So many of the most frequent prefixes decide where clusters lie."""
+"""This many of the most frequent prefixes decide where clusters lie."""
+BATCH = 4096
+"""Prefixes in one step of mini-batch k-means. Chosen by hand, not tuned."""
 
 
 def soften(wfa: WFA, share: float = SOFTNESS) -> WFA:
@@ -34,18 +36,14 @@ def soften(wfa: WFA, share: float = SOFTNESS) -> WFA:
 
 def cluster_start(model: SpectralModel, trees: Sequence[PrefixTree], n_states: int, rng: np.random.Generator) -> WFA:
     """States are clusters of prefixes; moves are counted between them."""
-    from sklearn.cluster import MiniBatchKMeans
-
     futures = [_predicted_futures(model, spectral_states(tree, model)) for tree in trees]
     weights = np.concatenate([tree.through for tree in trees])
     often = np.argsort(-weights, kind="stable")[:CLUSTERED]
     points = np.concatenate(futures)[often]
     n_states = min(n_states, len(np.unique(points.round(9), axis=0)))
     seed = int(rng.integers(2**31))
-    clusters = MiniBatchKMeans(n_states, n_init=3, batch_size=4096, random_state=seed)
-    with threadpool_limits(1):
-        clusters.fit(points, sample_weight=weights[often])
-        labels = [clusters.predict(part) for part in futures]
+    _, centres = k_means(points, n_states, seed=seed, weights=weights[often], n_init=3, max_iter=100, batch_size=BATCH)
+    labels = [nearest_centres(part, centres) for part in futures]
     return maximize(_counted(trees, labels, n_states, model.wfa.n_symbols))
 
 

@@ -33,9 +33,9 @@ from spectragram.data.inputs import as_word_lists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
+from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ModelFileError
 from spectragram.files import Source, open_input
-from spectragram.progress import progress
 
 __all__ = ["count_files", "count_sequences"]
 

@@ -18,9 +18,6 @@ it done, and moves the words that gain. The result does not depend on the number
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +26,7 @@ from numba import njit
 from spectragram.clusters.bigrams import Bigrams, class_table
 from spectragram.clusters.exchange_gains import add_gains, by_class, corner_gain, loss_of_leaving, margin_gain
 from spectragram.clusters.nlogn import TABLE, nlogn, nlogn_array
+from spectragram.engine import Threads
 
 __all__ = ["exchange"]
 
@@ -89,26 +87,17 @@ def exchange(
     classes = _start(bigrams, labels, n_classes)
     proposals = np.empty(n_movable, np.int32)
     gains: list[float] = []
-    with _threads(n_jobs) as pool:
+    with Threads(n_jobs) as threads:
         for _ in range(max_passes):
             gain = 0.0
             for first in range(0, n_movable, BLOCK):
                 stop = min(first + BLOCK, n_movable)
-                _propose_block(bigrams, classes, first, stop, n_open, proposals, pool, n_jobs)
+                _propose_block(bigrams, classes, first, stop, n_open, proposals, threads)
                 gain += _move(bigrams, classes, first, stop, proposals, TABLE, SMALLEST_GAIN)
             gains.append(gain / bigrams.total)
             if gains[-1] < tolerance:
                 break
     return classes.labels, gains
-
-
-@contextlib.contextmanager
-def _threads(n_jobs: int) -> Iterator[ThreadPoolExecutor | None]:
-    if n_jobs == 1:
-        yield None
-        return
-    with ThreadPoolExecutor(n_jobs, thread_name_prefix="spectragram") as pool:
-        yield pool
 
 
 def _start(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> _Classes:
@@ -135,19 +124,11 @@ def _propose_block(
     stop: int,
     n_open: int,
     proposals: np.ndarray,
-    pool: ThreadPoolExecutor | None,
-    n_jobs: int,
+    threads: Threads,
 ) -> None:
-    if pool is None:
-        _propose(bigrams, classes, first, stop, 1, n_open, TABLE, proposals)
-        return
-    # Every n-th word, since frequent words, which come first, take longest.
-    shares = [
-        pool.submit(_propose, bigrams, classes, first + i, stop, n_jobs, n_open, TABLE, proposals)
-        for i in range(n_jobs)
-    ]
-    for share in shares:
-        share.result()
+    # Thread i takes every n-th word from i on, since frequent words, which come first, take longest.
+    n = threads.n_jobs
+    threads.map(lambda i: _propose(bigrams, classes, first + i, stop, n, n_open, TABLE, proposals), range(n))
 
 
 @njit(cache=True, nogil=True)

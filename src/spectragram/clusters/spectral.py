@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.clusters.hierarchy import labels_after
 from spectragram.clusters.ward import ward
+from spectragram.engine import single_threaded_blas
 from spectragram.spectral.subspace import find_subspace
 
 __all__ = ["spectral_hierarchy", "ward_classes", "word_vectors"]
@@ -57,7 +57,7 @@ def word_vectors(
     scaled = scipy.sparse.diags_array(_inverse_root(u + kappa)) @ context_counts
     scaled = (scaled @ scipy.sparse.diags_array(_inverse_root(v + kappa))).tocsr()
     # The blocks are narrow: BLAS threads would cost more than they give, and could show in the last digits.
-    with threadpool_limits(1):
+    with single_threaded_blas():
         subspace = find_subspace(scaled, n_dimensions, tolerance=tolerance, rng=rng, truncate=True)
     length = np.linalg.norm(subspace.left, axis=1, keepdims=True)
     return subspace.left / np.maximum(length, 1e-300), subspace.singular_values

@@ -15,7 +15,7 @@ from spectragram.inference.chart_operators import Operators, layout, make_operat
 from spectragram.inference.fixed_tree import Counts, expected_counts
 from spectragram.inference.tree_assignments import count_assignments
 
-__all__ = ["model_from_counts", "model_from_shares", "refine"]
+__all__ = ["em_steps", "model_from_counts", "model_from_shares"]
 
 SMOOTH_RULES = 0.01
 SHARDS = 4
@@ -98,7 +98,7 @@ def model_from_shares(trees: TrainingTrees, n_states: np.ndarray, shares: np.nda
     return model_from_counts(trees, n_states, counts)
 
 
-def refine(trees: TrainingTrees, model: Model, n_jobs: int = 1) -> Iterator[tuple[Model, float]]:
+def em_steps(trees: TrainingTrees, model: Model, n_jobs: int = 1) -> Iterator[tuple[Model, float]]:
     """EM iterations without end; each yields the next model and the log-likelihood of the one before."""
     cuts = np.searchsorted(trees.nodes.tree_start, np.linspace(0, len(trees.nodes.kind), SHARDS + 1)[1:-1])
     bounds = np.unique(np.concatenate([[0], cuts, [len(trees.treebank)]]))

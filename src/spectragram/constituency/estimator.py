@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
@@ -22,11 +21,11 @@ from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
 from spectragram.data.brackets import escape_word
 from spectragram.data.inputs import as_trees, as_word_lists
 from spectragram.data.trees import Tree
-from spectragram.engine import map_threads
+from spectragram.engine import map_threads, single_threaded_blas
+from spectragram.engine.progress import progress
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.metrics import bracket_scores, per_second
-from spectragram.progress import progress
 
 __all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
 
@@ -131,8 +130,7 @@ class ConstituencyParser(Estimator):
         recipe = self._recipe()
         trees = as_trees(X)
         judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
-        # n_jobs threads of ours, not as many again for each of them
-        with threadpool_limits(1), progress("training", recipe.n_steps, enabled=self.verbose) as report:
+        with single_threaded_blas(), progress("training", recipe.n_steps, enabled=self.verbose) as report:
             grammars, facts = train_grammars(trees, recipe, judge=judge, n_jobs=self.n_jobs, report=report)
         self._keep([_rounded(grammar) for grammar in grammars])
         self.summary_ = self._summary(recipe, len(trees), facts)

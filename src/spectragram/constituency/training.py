@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 
 import numpy as np
 
 from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.clusters import cluster_shares, random_shares, states_by_count
-from spectragram.constituency.em import model_from_shares, refine
+from spectragram.constituency.em import em_steps, model_from_shares
 from spectragram.constituency.features import FeatureColumns, extract_features
 from spectragram.constituency.model import Model, TrainingTrees
 from spectragram.constituency.parsing import BinaryGrammar
@@ -20,8 +21,10 @@ from spectragram.data.binarization import Binarizer
 from spectragram.data.heads import learn_head_rules
 from spectragram.data.treebank import Treebank
 from spectragram.data.trees import Tree
-from spectragram.engine import map_threads, resolve_jobs
-from spectragram.progress import Report, silent
+from spectragram.engine import resolve_jobs
+from spectragram.engine.progress import Report, silent
+from spectragram.learning.em import refine
+from spectragram.learning.ensembles import train_members
 
 __all__ = ["LEARNERS", "Recipe", "train_grammars"]
 
@@ -85,19 +88,16 @@ def train_grammars(
 
     With a ``judge`` every EM iteration is scored and the best model kept.
     """
-    jobs = resolve_jobs(n_jobs)
     directions = list(recipe.binarisations)[: recipe.n_models]
     # Models of different binarisations take turns.
     members = [(m % len(directions), recipe.random_state + m) for m in range(recipe.n_models)]
-    prepared = [_prepare(trees, direction, recipe, jobs) for direction in directions]
-    # As many models at a time as there are cores, or one model on all of them.
-    at_once = jobs if recipe.n_models >= jobs else 1
+    prepared = [_prepare(trees, direction, recipe, resolve_jobs(n_jobs)) for direction in directions]
 
-    def train(member: tuple[int, int]) -> tuple[Model, dict[str, float]]:
-        which, seed = member
-        return _train_member(prepared[which], recipe, seed, judge, jobs // at_once, report)
+    def train(number: int, n_jobs: int) -> tuple[Model, dict[str, float]]:
+        which, seed = members[number]
+        return _train_member(prepared[which], recipe, seed, judge, n_jobs, report)
 
-    trained = map_threads(train, members, at_once)
+    trained = train_members(train, recipe.n_models, n_jobs)
     grammars = []
     for which, part in enumerate(prepared):
         models = [model for (w, _), (model, _) in zip(members, trained, strict=True) if w == which]
@@ -121,7 +121,7 @@ def _prepare(trees: Sequence[Tree], direction: str, recipe: Recipe, n_jobs: int)
     projections = prepared.project(DIMENSIONS, 0.0, recipe.random_state, n_jobs)
     shares = cluster_shares(projections, few, treebank.n_nodes, recipe.random_state, n_jobs)
     start = model_from_shares(data, few, shares)
-    middle, _ = next(islice(refine(data, start, n_jobs), MIDDLE_ITERATIONS - 1, None))
+    middle, _ = next(islice(em_steps(data, start, n_jobs), MIDDLE_ITERATIONS - 1, None))
     return replace(prepared, grammar=replace(grammar, middle=middle))
 
 
@@ -131,21 +131,16 @@ def _train_member(
     """A model, and the iteration that it comes from with its held-out score."""
     model = _first_model(prepared, recipe, seed, n_jobs)
     report()
-    facts: dict[str, float] = {"iterations": 0}
     if not recipe.learner.endswith("em"):
-        return model, facts
-    best, best_score = model, -1.0
-    if judge is not None:
-        best_score = facts["dev"] = judge(prepared.grammar, model)
-    steps = range(1, recipe.max_iter + 1)
-    for step, (refined, log_likelihood) in zip(steps, refine(prepared.trees, model, n_jobs), strict=False):
-        score = float(step) if judge is None else judge(prepared.grammar, refined)
-        if score > best_score:
-            best, best_score = refined, score
-            facts |= {"iterations": step} if judge is None else {"iterations": step, "dev": score}
-        shown = ("log_likelihood", log_likelihood) if judge is None else ("dev", score)
-        report(**{shown[0]: f"{shown[1]:.5g}"})
-    return best, facts
+        return model, {"iterations": 0}
+    found = refine(
+        em_steps(prepared.trees, model, n_jobs),
+        start=model,
+        max_iter=recipe.max_iter,
+        judge=None if judge is None else partial(judge, prepared.grammar),
+        report=report,
+    )
+    return found.model, {"iterations": found.iteration} | ({} if judge is None else {"dev": found.score})
 
 
 def _first_model(prepared: _Prepared, recipe: Recipe, seed: int, n_jobs: int) -> Model:

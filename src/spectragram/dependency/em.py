@@ -13,19 +13,21 @@ vectors. The other start is random.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from spectragram.automata.em import Expected, expect_tree
 from spectragram.automata.wfa import WFA
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar, root_distribution
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
-from spectragram.progress import Report, silent
+from spectragram.learning.em import refine
 from spectragram.spectral import cca_weights
+from spectragram.spectral.kmeans import k_means
 
 __all__ = ["Counts", "learn_em", "maximize"]
 
@@ -74,18 +76,25 @@ def learn_em(
     directions = []
     for direction in range(2):
         trees = [grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)]
-        weights = _start(trees, n_states, spectral_start, rng)
-        for _ in range(max_iter):
-            expected, log_likelihood = _expect(trees, weights, n_jobs)
-            weights = maximize(expected, coarse_of)
-            report(log_likelihood=f"{log_likelihood / max(sequences.blocks[-1] / 2, 1):.4f}")
-        directions.append(weights)
+        start = _start(trees, n_states, spectral_start, rng)
+        steps = _steps(trees, start, coarse_of, max(sequences.blocks[-1] / 2, 1), n_jobs)
+        directions.append(refine(steps, start=start, max_iter=max_iter, report=report).model)
     return Grammar(
         root_distribution(sequences.roots, tag_counts),
         np.stack([weights.starts for weights in directions]),
         np.stack([weights.moves for weights in directions]),
         np.stack([weights.stops for weights in directions]),
     )
+
+
+def _steps(
+    trees: list[PrefixTree], weights: Counts, coarse_of: np.ndarray, n_sequences: float, n_jobs: int
+) -> Iterator[tuple[Counts, float]]:
+    """Endless EM iterations: the next weights, and the log-likelihood per sequence of those before."""
+    while True:
+        expected, log_likelihood = _expect(trees, weights, n_jobs)
+        weights = maximize(expected, coarse_of)
+        yield weights, log_likelihood / n_sequences
 
 
 def _start(trees: list[PrefixTree], n_states: int, spectral: bool, rng: np.random.Generator) -> Counts:
@@ -121,8 +130,6 @@ def _sibling_counts(trees: list[PrefixTree]) -> np.ndarray:
 
 def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
     """Clusters of tags by their predicted futures, (k,)."""
-    from sklearn.cluster import KMeans
-
     seen = counts.sum(axis=1)
     rows, columns = cca_weights(seen), cca_weights(counts.sum(axis=0))
     U, sigma, _ = np.linalg.svd(rows[:, None] * counts * columns, full_matrices=False)
@@ -132,8 +139,10 @@ def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator)
     n_clusters = min(n_clusters, len(np.unique(vectors.round(9), axis=0)))
     if n_clusters < 2:
         return np.zeros(len(counts), np.int64)
-    means = KMeans(n_clusters, n_init=5, random_state=int(rng.integers(2**31)))
-    return means.fit(vectors, sample_weight=np.sqrt(seen + 0.1)).labels_.astype(np.int64)
+    labels, _ = k_means(
+        vectors, n_clusters, seed=int(rng.integers(2**31)), weights=np.sqrt(seen + 0.1), n_init=5, max_iter=300
+    )
+    return labels.astype(np.int64)
 
 
 def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Counts, float]:
@@ -145,8 +154,7 @@ def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Coun
             return Expected(np.zeros_like(starts), np.zeros_like(moves), np.zeros_like(stops), 0.0)
         return expect_tree(trees[head], WFA(starts, moves, stops))
 
-    with threadpool_limits(1, user_api="blas"):
-        parts = map_threads(one_head, range(len(trees)), n_jobs)
+    parts = map_threads(one_head, range(len(trees)), n_jobs)
     counts = Counts(
         np.stack([part.starts for part in parts]),
         np.stack([part.moves for part in parts]),

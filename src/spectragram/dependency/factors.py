@@ -21,9 +21,9 @@ from spectragram.dependency.encoding import Encoded
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
 from spectragram.engine import map_threads, resolve_jobs
+from spectragram.engine.progress import Report, silent
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import Pairs, Weights, context_keys, pair_scores, step_pairs
-from spectragram.progress import Report, silent
 
 __all__ = [
     "Factors",

@@ -18,8 +18,8 @@ import numpy as np
 from spectragram.data.conllu import Sentence
 from spectragram.dependency.encoding import Encoded
 from spectragram.dependency.factors import RATE, Templates, averaged, require_table, start_weights
+from spectragram.engine.progress import Report, silent
 from spectragram.inference.arc_labels import label_scores, step_labels
-from spectragram.progress import Report, silent
 
 __all__ = ["Labels", "learn_labels"]
 

@@ -11,7 +11,7 @@ from spectragram.dependency.em import learn_em
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.spectral import learn_spectral
-from spectragram.progress import Report, silent
+from spectragram.engine.progress import Report, silent
 
 __all__ = ["LEARNERS", "Training", "learn_grammar", "n_steps"]
 

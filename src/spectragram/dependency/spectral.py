@@ -24,7 +24,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
-from spectragram.progress import Report, silent
+from spectragram.engine.progress import Report, silent
 
 __all__ = ["head_automaton", "learn_spectral"]
 

@@ -16,7 +16,7 @@ from spectragram.dependency.learners import Training, learn_grammar, n_steps
 from spectragram.dependency.model import Member, Model
 from spectragram.dependency.settings import Settings
 from spectragram.engine import require_memory
-from spectragram.progress import progress
+from spectragram.engine.progress import progress
 
 __all__ = ["train"]
 

@@ -22,9 +22,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from spectragram.engine.kernels import REORDER
 from spectragram.inference.chart_operators import Operators
 from spectragram.inference.chart_rules import Forest, Rules
-from spectragram.kernels import REORDER
 
 __all__ = ["Posteriors", "forest_posteriors"]
 

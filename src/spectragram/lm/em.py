@@ -14,7 +14,7 @@ the counts, each owned row by row, so that threads never share a sum and the res
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +22,9 @@ from numba import njit
 from scipy import sparse
 
 from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
+from spectragram.learning.em import refine
 from spectragram.lm.ngrams import NgramCounts
-from spectragram.progress import Report, silent
 
 __all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
 
@@ -160,20 +161,21 @@ def em(
 
     Returns the best model (the start included), its iteration and the loss after each.
     """
+    found = refine(
+        _steps(counts, model, prior, n_jobs),
+        start=model,
+        max_iter=max_iter,
+        judge=None if loss is None else lambda model: -loss(model),
+        patience=patience,
+        report=report,
+    )
+    return found.model, found.iteration, [-score for score in found.scores]
+
+
+def _steps(counts: NgramCounts, model: ClassModel, prior: float, n_jobs: int) -> Iterator[tuple[ClassModel, float]]:
+    """Endless EM iterations: the next model and the log-likelihood of the one before."""
     matrix = bigram_matrix(counts)
     transposed = matrix.T.tocsr()
-    best, best_iteration = model, 0
-    losses = [loss(model)] if loss else []
-    for iteration in range(1, max_iter + 1):
+    while True:
         model, log_likelihood = em_step(matrix, transposed, model, prior=prior, n_jobs=n_jobs)
-        if loss is None:
-            best, best_iteration = model, iteration
-            report(log_likelihood=f"{log_likelihood:.4g}")
-            continue
-        losses.append(loss(model))
-        report(dev=f"{losses[-1]:.4g}")
-        if losses[-1] < losses[best_iteration]:
-            best, best_iteration = model, iteration
-        elif iteration - best_iteration >= patience:
-            break
-    return best, best_iteration, losses
+        yield model, log_likelihood

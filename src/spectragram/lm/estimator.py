@@ -13,13 +13,13 @@ from spectragram.data.corpus import Corpus
 from spectragram.data.inputs import as_corpus
 from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine import resolve_jobs
+from spectragram.engine.progress import Report, progress
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
 from spectragram.lm.learners import LEARNERS, Learner, Scored
 from spectragram.lm.model import Model
 from spectragram.lm.ngrams import NgramCounts
 from spectragram.metrics import per_second, perplexity
-from spectragram.progress import Report, progress
 
 __all__ = ["LanguageModel"]
 

@@ -15,13 +15,14 @@ from functools import partial
 
 import numpy as np
 
+from spectragram.engine.progress import Report, silent
+from spectragram.learning.mixtures import bucket_weights
 from spectragram.lm.em import ClassModel, em, random_start
 from spectragram.lm.kneser_ney import KneserNey
-from spectragram.lm.mixture import fit_weights
+from spectragram.lm.mixture import N_BUCKETS, PSEUDO_COUNTS
 from spectragram.lm.model import Model, contexts_of
 from spectragram.lm.ngrams import count_ngrams
 from spectragram.lm.pivot import pivot
-from spectragram.progress import Report, silent
 
 __all__ = ["LEARNERS", "Learner", "Scored"]
 
@@ -94,7 +95,8 @@ class Learner:
         if held_out is None:
             return mixed
         probs = mixed.each_prob(held_out.contexts, held_out.words)
-        return replace(mixed, weights=fit_weights(probs, mixed.buckets(held_out.contexts)))
+        weights = bucket_weights(probs, mixed.buckets(held_out.contexts), N_BUCKETS, PSEUDO_COUNTS)
+        return replace(mixed, weights=weights)
 
     def _ngrams(self, stream: np.ndarray) -> KneserNey:
         return KneserNey.fit(stream, self.n_words, self.order, n_jobs=self.n_jobs)

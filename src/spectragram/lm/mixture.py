@@ -14,7 +14,7 @@ import numpy as np
 from spectragram.lm.kneser_ney import KneserNey, Level
 from spectragram.lm.ngrams import pack
 
-__all__ = ["N_BUCKETS", "context_buckets", "fit_weights"]
+__all__ = ["N_BUCKETS", "PSEUDO_COUNTS", "context_buckets"]
 
 _PAIR_BUCKETS = 7
 _WORD_BUCKETS = 6
@@ -40,19 +40,3 @@ def _seen(level: Level, context: np.ndarray) -> np.ndarray:
         return np.zeros(len(context), np.int64)
     place = np.minimum(np.searchsorted(level.contexts, context), len(level.contexts) - 1)
     return np.where(level.contexts[place] == context, level.totals[place], 0)
-
-
-def fit_weights(probs: np.ndarray, buckets: np.ndarray, n_iter: int = 50) -> np.ndarray:
-    """Weights (N_BUCKETS, k) that make held-out words likely, from their probabilities (n, k) under each model."""
-    n, k = probs.shape
-    weights = np.full((N_BUCKETS, k), 1.0 / k)
-    if n == 0:
-        return weights
-    for _ in range(n_iter):
-        share = probs * weights[buckets]
-        share /= np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        overall = share.mean(axis=0)
-        totals = np.stack([np.bincount(buckets, share[:, j], N_BUCKETS) for j in range(k)], axis=1)
-        totals += PSEUDO_COUNTS * overall
-        weights = totals / totals.sum(axis=1, keepdims=True)
-    return weights

@@ -2,21 +2,20 @@
 
     maximise  sum_i w_i log p_i(t),   p_i linear in t,   t made of one or more probability distributions
 
-is concave, and EM on it is the multiplicative step  t <- t * gradient / normaliser  (Cohen & Collins 2014). Three
-problems of the library have this form:
+is concave, and EM on it is the multiplicative step  t <- t * gradient / normaliser  (Cohen & Collins 2014). Two steps
+of the pivot algorithm have this form:
 
     problem                                    p                                            function
     rule states, figure 1, equation 1          sum_h t(h1,h2,h3) s(g|h1) r(f2|h2) r(f3|h3)  mixture_weights
     matching of states, figure 2, equation 3   sum_hh' r(h|f) t(h'|h) s(g|h')               match_states
-    classes of a history, section 8            sum_h t(h|w1) s(w2|h)                        conditional_weights
 
-**When it stops.** With gradient g at t and W = sum_i w_i, concavity bounds what any other t could still gain:
+**When it stops.** With the gradient g at t and W = sum_i w_i, concavity bounds the gain that any other t could bring:
 
     (max - current) / W   <=   sum over distributions of (max_k g_k - sum_k t_k g_k) / W   =   gap.
 
-EM ends when this certified gap, in nats per unit of weight, is at most ``tolerance``, or after ``max_iter``
-evaluations. Steps are extrapolated as in SQUAREM (Varadhan & Roland 2008), which saves nine of ten; one that lowers
-the likelihood is taken back, so it never falls.
+EM stops when this gap, in nats per unit of weight, is at most ``tolerance``, or after ``max_iter`` evaluations. Steps
+are extrapolated as in SQUAREM (Varadhan & Roland 2008), which saves nine steps in ten. An extrapolation that lowers
+the likelihood is undone, so the likelihood never falls.
 """
 
 from __future__ import annotations
@@ -33,28 +32,28 @@ from spectragram.errors import InputError
 from spectragram.spectral.products import row_products
 from spectragram.spectral.sparse import to_csr
 
-__all__ = ["ConvexEM", "conditional_weights", "convex_em", "match_states", "mixture_weights"]
+__all__ = ["ConvexEM", "convex_em", "match_states", "mixture_weights"]
 
 CHUNK_ENTRIES = 2**21
-"""Numbers in one temporary block (16 MB)."""
+"""Numbers in one temporary block: 16 MB, small beside the data. Results do not depend on it up to rounding."""
 
 
 @dataclass(frozen=True)
 class ConvexEM:
-    """What :func:`convex_em` found.
+    """The result of :func:`convex_em`.
 
     Attributes
     ----------
     weights : array
         The distributions t, along the last axis unless a function says otherwise.
     log_likelihood : float
-        sum_i w_i log p_i one step before, over examples that are possible at all; ``weights`` are at least as good.
+        sum_i w_i log p_i one step earlier, over the possible examples; ``weights`` are at least as good.
     gap : float
-        Upper bound on what is missing to the maximum, in nats per unit of weight.
+        Upper bound on the distance to the maximum, in nats per unit of weight.
     n_iterations : int
-        Evaluations of the gradient, each an EM step.
+        Evaluations of the gradient; each is an EM step.
     n_impossible : int
-        Examples that no component explains; they were left out.
+        Examples that have probability zero under every component; they were left out.
     converged : bool
         Whether the gap reached the tolerance.
     """
@@ -80,9 +79,11 @@ def convex_em(
     objective
         Maps t to (log-likelihood, its gradient in the shape of t, number of impossible examples).
     start
-        Positive wherever the optimum may be: a weight of zero stays zero.
+        Must be positive wherever the optimum may be positive: a weight of zero stays zero.
     total
-        Sum W of the examples' weights.
+        Sum W of the weights of the examples.
+    max_iter, tolerance
+        Limits on evaluations and on the gap. The defaults are for exact problems; learners on noisy data stop earlier.
     """
     t = start / start.sum(axis=-1, keepdims=True)
     best, fallback = -np.inf, t
@@ -101,18 +102,21 @@ def convex_em(
 
 
 def _em_step(objective: Objective, t: np.ndarray, total: float, n: int) -> tuple[ConvexEM, int]:
-    """t <- t * gradient, normalised; with the likelihood and the gap of the t that came in, and n + 1."""
+    """t <- t * gradient, normalised; also the likelihood and the gap at the given t, and n + 1."""
     value, gradient, n_impossible = objective(t)
     expected = t * gradient
     mass = expected.sum(axis=-1, keepdims=True)
     gap = float((gradient.max(axis=-1, keepdims=True) - mass).sum()) / total
-    # A distribution that no example informs stays as it is.
+    # A distribution without any examples stays as it is.
     updated = np.divide(expected, mass, out=t.copy(), where=mass > 0)
     return ConvexEM(updated, value, gap, n + 1, n_impossible, False), n + 1
 
 
 def _extrapolate(t0: np.ndarray, t1: np.ndarray, t2: np.ndarray) -> np.ndarray:
-    """Where the sequence t0, t1, t2 of EM steps is heading; positive wherever t2 is."""
+    """The point to which the EM steps t0, t1, t2 seem to converge; positive wherever t2 is.
+
+    At least 1 % of t2 is kept (any small share does), since a weight of zero could never grow again.
+    """
     change = t1 - t0
     bend = (t2 - t1) - change
     length = max(1.0, float(np.linalg.norm(change)) / max(float(np.linalg.norm(bend)), 1e-300))
@@ -132,12 +136,12 @@ def mixture_weights(
     Parameters
     ----------
     views : arrays, shapes (n, m1), ..., (n, mK)
-        Likelihood of what example i shows of each state, e.g. s(g_i | h1), r(f2_i | h2), r(f3_i | h3). Several
-        feature functions (section 6.2) are more examples.
+        Likelihoods of example i given each state, e.g. s(g_i | h1), r(f2_i | h2), r(f3_i | h3). Several feature
+        functions (section 6.2) are passed as additional examples.
     weights : array, shape (n,)
-        How often each example was seen; once, by default.
+        How often each example was seen; one by default.
     start : array, shape (m1, ..., mK)
-        Uniform, by default.
+        Uniform by default.
 
     Returns
     -------
@@ -202,28 +206,6 @@ def match_states(
     return convex_em(objective, start, float(Q.data.sum()), max_iter=max_iter, tolerance=tolerance)
 
 
-def conditional_weights(
-    cooccurrence: Any,
-    components: np.ndarray,
-    *,
-    start: np.ndarray | None = None,
-    max_iter: int = 1000,
-    tolerance: float = 1e-6,
-) -> ConvexEM:
-    """t(h|f) of every row, maximising  sum_fg Q_fg log sum_h t(h|f) s(g|h)  (section 8, step 2).
-
-    ``cooccurrence`` is Q (d, e), ``components`` s(g|h) (e, m); -> weights (d, m). Rows without counts keep their start.
-    """
-    Q = to_csr(cooccurrence)
-
-    def objective(t: np.ndarray) -> tuple[float, np.ndarray, int]:
-        value, ratios, n_impossible = _ratios(Q, t, components)
-        return value, ratios @ components, n_impossible
-
-    first = np.ones((Q.shape[0], components.shape[1])) if start is None else np.asarray(start, np.float64)
-    return convex_em(objective, first, float(Q.data.sum()), max_iter=max_iter, tolerance=tolerance)
-
-
 def _ratios(
     Q: scipy.sparse.csr_array, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[float, scipy.sparse.csr_array, int]:
@@ -249,7 +231,9 @@ def _log_and_ratio(counts: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 @njit(cache=True, nogil=True)
-def _products_at(indptr, indices, rows, columns, out):  # type: ignore[no-untyped-def]
+def _products_at(
+    indptr: np.ndarray, indices: np.ndarray, rows: np.ndarray, columns: np.ndarray, out: np.ndarray
+) -> None:
     """out[place] = rows[f] . columns[g] at every stored entry (f, g) of a sparse matrix."""
     m = rows.shape[1]
     for f in range(len(indptr) - 1):

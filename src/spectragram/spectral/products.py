@@ -1,4 +1,4 @@
-"""Moments of products of dense views within groups: E[Z x Y x X | rule] with every lower order beside it.
+"""Moments of products of dense views within groups: E[Z x Y x X | rule] together with all lower orders.
 
 paper                      here                                          shape
 Z, Y, X                    views                                         (n, m1), (n, m2), (n, m3)
@@ -16,21 +16,20 @@ from typing import Self
 import numpy as np
 
 from spectragram.errors import InputError
-from spectragram.spectral.moments import group_ids
 
 __all__ = ["ProductMoments", "row_products", "without_constant"]
 
 CHUNK_ENTRIES = 2**20
-"""Numbers in one temporary block of products (8 MB: it should stay in cache)."""
+"""Numbers in one temporary block of products: 8 MB, which fits into the cache of a core or two."""
 
 
 @dataclass(frozen=True)
 class ProductMoments:
-    """Sums of products of one to three dense views within groups, with every lower order beside them.
+    """Sums of products of one to three dense views within groups, together with all lower orders.
 
-    Each view is given a constant 1 in front, so that one tensor holds the moments of all orders: for three views
-    ``sums[a, i, j, k]`` with i, j, k > 0 is the third-order moment, ``sums[a, i, j, 0]`` a pair's, ``sums[a, i, 0, 0]``
-    a single view's and ``sums[a, 0, 0, 0]`` the number of examples in group a.
+    A constant 1 is put in front of each view, so that one tensor holds the moments of all orders: for three views,
+    ``sums[a, i, j, k]`` with i, j, k > 0 is the third-order moment, ``sums[a, i, j, 0]`` that of a pair,
+    ``sums[a, i, 0, 0]`` that of a single view, and ``sums[a, 0, 0, 0]`` the number of examples in group a.
 
     Attributes
     ----------
@@ -43,14 +42,15 @@ class ProductMoments:
     def from_rows(cls, views: Sequence[np.ndarray], groups: np.ndarray, n_groups: int) -> Self:
         """Sum over examples; view k has shape (n, m_k), ``groups`` (n,) holds ids < n_groups.
 
-        One sort, then a matrix product for each group and block of rows: memory stays at the size of the result.
+        Rows are sorted by group, then each block of rows of a group is one matrix product, so that memory stays at
+        the size of the result.
         """
         if not 1 <= len(views) <= 3 or any(np.ndim(v) != 2 or len(v) != len(views[0]) for v in views):
             raise InputError(
                 f"views of shapes {[np.shape(view) for view in views]}",
                 remedy="give one to three views (n, m) of the same n examples",
             )
-        groups = group_ids(groups, len(views[0]), n_groups)
+        groups = _group_ids(groups, len(views[0]), n_groups)
         order = np.argsort(groups, kind="stable")
         ends = np.cumsum(np.bincount(groups, minlength=n_groups))
         shape = tuple(view.shape[1] + 1 for view in views)
@@ -94,7 +94,7 @@ class ProductMoments:
 
 
 def row_products(views: Sequence[np.ndarray], n: int) -> np.ndarray:
-    """Outer product of the views' rows, flattened: (n, m1), (n, m2) -> (n, m1 m2); (n, 1) of ones for no view."""
+    """Flattened outer products of the views' rows: (n, m1), (n, m2) -> (n, m1 m2); without views, ones (n, 1)."""
     product = np.ones((n, 1))
     for view in views:
         product = (product[:, :, np.newaxis] * view[:, np.newaxis, :]).reshape(n, product.shape[1] * view.shape[1])
@@ -102,7 +102,7 @@ def row_products(views: Sequence[np.ndarray], n: int) -> np.ndarray:
 
 
 def without_constant(sums: np.ndarray) -> np.ndarray:
-    """The part of a tensor (n_groups, m1 + 1, ...) that belongs to the views themselves, (n_groups, m1, ...)."""
+    """A tensor (n_groups, m1 + 1, ...) without the constants of its views, (n_groups, m1, ...)."""
     return sums[(slice(None), *[slice(1, None)] * (sums.ndim - 1))]
 
 
@@ -111,3 +111,14 @@ def _with_constant(view: np.ndarray) -> np.ndarray:
     extended[:, 0] = 1.0
     extended[:, 1:] = view
     return extended
+
+
+def _group_ids(groups: np.ndarray, n: int, n_groups: int) -> np.ndarray:
+    """Group ids as int64; raises an error unless there is one in range for each of ``n`` examples."""
+    ids = np.asarray(groups, np.int64)
+    if ids.shape != (n,) or (n and not 0 <= ids.min() <= ids.max() < n_groups):
+        raise InputError(
+            f"group ids of shape {ids.shape} between {ids.min(initial=0)} and {ids.max(initial=0)}",
+            remedy=f"give one id in 0 .. {n_groups - 1} for each of the {n} examples",
+        )
+    return ids

@@ -24,7 +24,7 @@ from spectragram.errors import InputError
 from spectragram.spectral.sparse import is_sparse, to_csr
 from spectragram.spectral.subspace import Subspace
 
-__all__ = ["Scaling", "cca_weights", "scale_features"]
+__all__ = ["Scaling", "cca_weights"]
 
 
 def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np.ndarray:
@@ -38,15 +38,6 @@ def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np
         raise InputError(f"kappa={kappa}, smallest count {counts.min(initial=0.0)}", remedy="neither may be negative")
     smoothed = counts + kappa
     return np.sqrt(np.divide(n, smoothed, out=np.zeros_like(smoothed), where=smoothed > 0))
-
-
-def scale_features(rows: Any, weights: np.ndarray) -> Any:
-    """Feature rows (n, d), sparse or dense, with column f multiplied by ``weights[f]``; a new matrix."""
-    if not is_sparse(rows):
-        return np.asarray(rows) * weights
-    rows = to_csr(rows)
-    data = rows.data * weights[rows.indices]
-    return scipy.sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 @dataclass(frozen=True)
@@ -73,10 +64,6 @@ class Scaling:
         """diag(left) M diag(right): sparse stays sparse."""
         return _scaled(matrix, self.left, self.right)
 
-    def undo(self, matrix: Any) -> Any:
-        """Inverse of :meth:`apply`; rows and columns of weight 0 come back as 0."""
-        return _scaled(matrix, _reciprocal(self.left), _reciprocal(self.right))
-
     def fold(self, subspace: Subspace) -> Subspace:
         """The subspace of a scaled moment as projections of *unscaled* features.
 
@@ -89,10 +76,6 @@ class Scaling:
             right=self.right[:, np.newaxis] * subspace.right,
         )
 
-    def unfold(self, subspace: Subspace) -> Subspace:
-        """Singular vectors as factors of the *unscaled* moment: U diag(sigma) V^T then approximates that."""
-        return Scaling(_reciprocal(self.left), _reciprocal(self.right)).fold(subspace)
-
 
 def _scaled(matrix: Any, left: np.ndarray, right: np.ndarray) -> Any:
     if not is_sparse(matrix):
@@ -100,7 +83,3 @@ def _scaled(matrix: Any, left: np.ndarray, right: np.ndarray) -> Any:
     matrix = to_csr(matrix)
     data = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]
     return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _reciprocal(weights: np.ndarray) -> np.ndarray:
-    return np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)

@@ -2,10 +2,10 @@
 
     gamma_f = argmin  || sum_h gamma_h w_h - v_f ||^2    subject to  gamma >= 0,  sum_h gamma_h = 1
 
-(Cohen & Collins 2014, section 5.2, step 4.) The paper uses Frank-Wolfe; here an active-set method solves each row
-exactly: on the support S the optimum has a closed form through the Gram matrix, states enter by the most violated
-optimality condition and leave when their weight reaches zero. The Cholesky factor of the support is kept while it
-grows, so a row costs about |S| (m |S| + |S|^2) operations.
+(Cohen & Collins 2014, section 5.2, step 4.) The paper uses Frank-Wolfe. Here an active-set method solves each row
+exactly: on the support S the optimum has a closed form in terms of the Gram matrix; the state that violates the
+optimality conditions most enters S, and a state whose weight reaches zero leaves it. The Cholesky factor of the support
+is extended as the support grows, so a row costs about |S| (m |S| + |S|^2) operations.
 
     paper     here        shape
     w_h       vertices    (m, l)
@@ -15,31 +15,17 @@ grows, so a row costs about |S| (m |S| + |S|^2) operations.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numba import njit
 
+from spectragram.engine import map_threads
+from spectragram.engine.kernels import REORDER
 from spectragram.errors import InputError
-from spectragram.kernels import REORDER
 
-__all__ = ["project_to_simplex", "simplex_least_squares"]
+__all__ = ["simplex_least_squares"]
 
 ROWS_AT_A_TIME = 512
-"""What one thread solves before it takes more."""
-
-
-def project_to_simplex(points: np.ndarray) -> np.ndarray:
-    """The nearest point of the probability simplex to every row, (n, m) -> (n, m).
-
-    >>> project_to_simplex(np.array([[0.9, 0.3]])).round(3).tolist()
-    [[0.8, 0.2]]
-    """
-    points = np.asarray(points, np.float64)
-    ordered = -np.sort(-points, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, points.shape[1] + 1)
-    size = (ordered > excess).sum(axis=1)
-    return np.maximum(points - excess[np.arange(len(points)), size - 1][:, None], 0.0)
+"""Rows that one thread solves at a time. Chosen by hand; results do not depend on it."""
 
 
 def simplex_least_squares(
@@ -47,10 +33,10 @@ def simplex_least_squares(
 ) -> np.ndarray:
     """Convex weights (n, m) that bring the vertices (m, l) closest to each point (n, l).
 
-    Where vertices are affinely dependent (some coincide, say) the weights are not unique; those of one optimum come
-    back. A vertex enters while it would lower the objective by more than ``tolerance`` (relative to the size of the
-    vertices) for each unit of weight: 1e-14 is exact, 1e-5 is enough for noisy points.
-    ``n_jobs`` threads work on rows; the result does not depend on their number.
+    If the vertices are affinely dependent (for example, if some coincide), the weights are not unique and one optimum
+    is returned. A vertex enters the support if it lowers the objective by more than ``tolerance`` (relative to the
+    size of the vertices) for each unit of weight: 1e-14 is exact, 1e-5 is enough for noisy points. The rows are shared
+    out to ``n_jobs`` threads; the result does not depend on their number.
 
     >>> simplex_least_squares(np.array([[0.25, 9.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])).round(9).tolist()
     [[0.75, 0.25]]
@@ -63,12 +49,12 @@ def simplex_least_squares(
         )
     if not (np.isfinite(points).all() and np.isfinite(vertices).all()):
         raise InputError("points or vertices with infinite or undefined entries", remedy="drop those rows")
-    # Weights sum to one, so neither a shift of all vectors nor a constant added to the Gram matrix moves the optimum;
-    # together they make the matrix well conditioned wherever no vertex is an affine combination of others.
+    # The weights sum to one, so neither a shift of all vectors nor a constant added to the Gram matrix moves the
+    # optimum. Together they make the matrix well conditioned unless a vertex is an affine combination of others.
     centre = vertices.mean(axis=0)
     centred = vertices - centre
     if np.abs(centred).max() <= 1e-14 * np.abs(vertices).max():
-        centred[:] = 0.0  # they all coincide but for rounding
+        centred[:] = 0.0  # all vertices coincide up to rounding (1e-14: a hundred times float64's precision)
     gram = centred @ centred.T
     gram += float(np.trace(gram)) / len(gram) or 1.0
     weights = np.zeros((len(points), len(vertices)))
@@ -77,18 +63,12 @@ def simplex_least_squares(
         part = slice(start, start + ROWS_AT_A_TIME)
         _solve_rows(gram, (points[part] - centre) @ centred.T, weights[part], tolerance)
 
-    starts = range(0, len(points), ROWS_AT_A_TIME)
-    if n_jobs in (None, 1) or len(starts) < 2:
-        for start in starts:
-            solve(start)
-    else:
-        with ThreadPoolExecutor(n_jobs if n_jobs and n_jobs > 0 else None) as pool:
-            list(pool.map(solve, starts))
+    map_threads(solve, range(0, len(points), ROWS_AT_A_TIME), n_jobs)
     return weights
 
 
 @njit(cache=True, nogil=True)
-def _solve_rows(gram, targets, weights, tolerance):  # type: ignore[no-untyped-def]
+def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, tolerance: float) -> None:
     """(m, m), (n, m), (n, m): fill zero ``weights`` with the minimiser of  g G g' / 2 - b g'  on the simplex."""
     m = len(gram)
     support = np.empty(m, np.int64)
@@ -103,7 +83,7 @@ def _solve_rows(gram, targets, weights, tolerance):  # type: ignore[no-untyped-d
         support[0] = np.argmin(0.5 * np.diag(gram) - b)
         gamma[support[0]] = 1.0
         size, factored = 1, 0
-        for _ in range(4 * m + 10):
+        for _ in range(4 * m + 10):  # ends by itself; a guard against cycles caused by rounding
             size, factored, level = _walk_to_optimum(
                 gram, b, gamma, support, size, factor, factored, forward, solution, ones
             )
@@ -124,10 +104,21 @@ def _solve_rows(gram, targets, weights, tolerance):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, forward, solution, ones):  # type: ignore[no-untyped-def]
+def _walk_to_optimum(
+    gram: np.ndarray,
+    b: np.ndarray,
+    gamma: np.ndarray,
+    support: np.ndarray,
+    size: int,
+    factor: np.ndarray,
+    factored: int,
+    forward: np.ndarray,
+    solution: np.ndarray,
+    ones: np.ndarray,
+) -> tuple[int, int, float]:
     """Move ``gamma`` to the optimum of its support; weights that reach zero on the way leave it.
 
-    Returns the size of the support, how many rows of the Cholesky factor are right, and the common slope.
+    Returns the size of the support, the number of valid rows of the Cholesky factor, and the common slope.
     """
     while True:
         level = _optimum_on_support(gram, b, support, size, factor, factored, forward, solution, ones)
@@ -153,11 +144,21 @@ def _walk_to_optimum(gram, b, gamma, support, size, factor, factored, forward, s
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _optimum_on_support(gram, b, support, size, factor, factored, forward, solution, ones):  # type: ignore[no-untyped-def]
-    """Minimiser with weights summing to one on the support, signs free; returns the common slope (multiplier).
+def _optimum_on_support(
+    gram: np.ndarray,
+    b: np.ndarray,
+    support: np.ndarray,
+    size: int,
+    factor: np.ndarray,
+    factored: int,
+    forward: np.ndarray,
+    solution: np.ndarray,
+    ones: np.ndarray,
+) -> float:
+    """Minimiser on the support with weights of any sign that sum to one; returns the common slope (multiplier).
 
-    G y = b and G z = 1 by one Cholesky factor, whose first ``factored`` rows are right already, as is the forward
-    substitution of both; the solution is  y - lambda z  with  lambda = (1'y - 1) / 1'z.
+    Solves G y = b and G z = 1 with one Cholesky factor, whose first ``factored`` rows, and those of both forward
+    substitutions, are already valid; the solution is  y - lambda z  with  lambda = (1'y - 1) / 1'z.
     """
     for i in range(factored, size):
         row = factor[i]

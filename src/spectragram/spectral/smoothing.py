@@ -6,11 +6,12 @@
     E3   E[Z x Y x X | rule]
     E2   mean of the three products of a pair and a single:  E[Z x Y] x E[X],  E[Z x X] x E[Y],  E[Y x X] x E[Z]
     E1   E[Z] x E[Y] x E[X] of the rule
-    E0   the same product of what is known without the rule: the labels' own means
+    E0   the same product of the means of the labels, which do not depend on the rule
 
-A unary rule has two views, and the chain begins with its pair; a lexical rule has one, and the chain is its mean,
-then the label's. A view's constant (see :class:`~spectragram.spectral.products.ProductMoments`) is smoothed along with
-it, so that lower orders taken from the result agree with it.
+A unary rule has two views, and its chain begins with E2, their product; a lexical rule has one view, and its chain is
+the mean of the rule, then that of the label. The constant of each view (see
+:class:`~spectragram.spectral.products.ProductMoments`) is smoothed together with it, so that lower orders taken from
+the result are consistent.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ import numpy as np
 from spectragram.errors import InputError
 from spectragram.spectral.products import ProductMoments, without_constant
 
-__all__ = ["confidence", "smooth_means", "smooth_moments"]
+__all__ = ["confidence", "smooth_moments"]
 
 GROUPS_AT_A_TIME = 64
-"""Rules smoothed together: bounds the temporaries."""
+"""Rules smoothed at a time: it bounds the memory of temporary arrays. Results do not depend on it."""
+STRENGTH, TRUSTED = 30.0, 1000.0
+"""C, and the count from which a rule is not smoothed, as in Cohen et al. 2013; learners may set others."""
 
 
-def confidence(counts: np.ndarray, *, strength: float = 30.0, trusted: float = 1000.0) -> np.ndarray:
+def confidence(counts: np.ndarray, *, strength: float = STRENGTH, trusted: float = TRUSTED) -> np.ndarray:
     """l = sqrt(c) / (C + sqrt(c)) for every count, and 1 from ``trusted`` on.
 
     >>> confidence(np.array([0.0, 900.0, 1000.0])).tolist()
@@ -42,8 +45,8 @@ def smooth_moments(
     moments: ProductMoments,
     background: Sequence[np.ndarray],
     *,
-    strength: float = 30.0,
-    trusted: float = 1000.0,
+    strength: float = STRENGTH,
+    trusted: float = TRUSTED,
     with_constant: bool = False,
 ) -> np.ndarray:
     """Smoothed E[view_1 x ... x view_K | group] of every group, (n_groups, m1, ..., mK).
@@ -52,12 +55,12 @@ def smooth_moments(
     ----------
     moments : ProductMoments of one, two or three views
     background : arrays, shapes (n_groups, m1), ..., (n_groups, mK)
-        What to expect of each view where the group says nothing: for a rule a -> b c the means of Z over nodes
-        labelled a, of Y over b, of X over c. Zeros end the chain in the constant alone.
+        The expected views if nothing is known about the group: for a rule a -> b c, the means of Z over nodes
+        labelled a, of Y over b and of X over c. With zeros, only the constants of E0 remain.
     strength : float
-        C: with C^2 examples a rule is believed half.
+        C: with C^2 examples, the rule's own moment gets a weight of one half.
     trusted : float
-        From this count on, a group is not smoothed.
+        Groups with at least this many examples are not smoothed.
     with_constant : bool
         Keep the constant in front of each view: shape (n_groups, m1 + 1, ..., mK + 1).
     """
@@ -81,21 +84,11 @@ def smooth_moments(
     return smoothed
 
 
-def smooth_means(means: np.ndarray, backgrounds: np.ndarray, *, weight: float | np.ndarray = 0.6) -> np.ndarray:
-    """weight * mean + (1 - weight) * background: the fixed mixture of lexical rules a -> x with their label a.
-
-    ``means`` and ``backgrounds`` have shape (n, m); ``weight`` is one number or one for each row.
-    """
-    w = np.asarray(weight, np.float64)
-    w = w[:, np.newaxis] if w.ndim else w
-    return w * means + (1 - w) * backgrounds
-
-
 def _chain(moments: ProductMoments, background: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """E0, E1, ..., EK with constants, each of the shape of ``moments.sums``; E2 of K = 3 averages three splits."""
+    """E0, E1, ..., EK with constants, each in the shape of ``moments.sums``; for K = 3, E2 averages three splits."""
     E = moments.mean(with_constant=True)
     order = moments.order
-    # A view's own mean: all other indices at the constant.
+    # The mean of one view: the indices of all other views are at the constant.
     singles = [E[(slice(None), *(slice(None) if k == view else 0 for k in range(order)))] for view in range(order)]
     priors = [np.concatenate([np.ones((len(mean), 1)), mean], axis=1) for mean in background]
     letters = "ijk"[:order]

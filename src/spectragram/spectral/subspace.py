@@ -6,23 +6,23 @@
     sigma    singular_values   (m,)             largest first
     m        n_states
 
-Which solver when: CPU seconds on one thread, square CCA-scaled power-law counts, tolerance 1e-8
-(``benchmarks/speed/svd_crossover.py`` measures them again):
+CPU seconds of each solver on one thread, for square CCA-scaled power-law counts at tolerance 1e-8, as measured by
+``benchmarks/speed/svd_crossover.py``:
 
-    size     k     dense   arpack  propack   krylov        size     k    propack   krylov
-     50     16    0.0006   0.0021   0.0012   0.0013       3 000    128      0.33     0.37
-    100     32    0.0013   0.0040   0.0028   0.0045      10 000     16      0.18     0.23
-    200      8    0.0055   0.0026   0.0015   0.0052      10 000    128      1.09     1.14
-    200    128    0.0050   0.0171   0.0106   0.0140      10 000    256      5.93     4.47
-    400     64    0.030    0.018    0.017    0.041       10 000    512     15.3     17.3
-    400    256    0.026    0.095    0.048    0.064       30 000    128      3.08     2.80
-    800     64    0.16     0.039    0.025    0.041      100 000     64      4.21     8.32
-    800    256    0.15     0.24     0.11     0.20       300 000     16      6.54    13.2
-   1600    512    1.73     2.26     0.90     1.27       300 000     64     14.2     26.9
+    size     k     dense  propack   krylov        size     k    propack   krylov
+     50     16    0.0006   0.0012   0.0013       3 000    128      0.33     0.37
+    100     32    0.0013   0.0028   0.0045      10 000     16      0.18     0.23
+    200      8    0.0055   0.0015   0.0052      10 000    128      1.09     1.14
+    200    128    0.0050   0.0106   0.0140      10 000    256      5.93     4.47
+    400     64    0.030    0.017    0.041       10 000    512     15.3     17.3
+    400    256    0.026    0.048    0.064       30 000    128      3.08     2.80
+    800     64    0.16     0.025    0.041      100 000     64      4.21     8.32
+    800    256    0.15     0.11     0.20       300 000     16      6.54    13.2
+   1600    512    1.73     0.90     1.27       300 000     64     14.2     26.9
 
-So: dense while the small side is at most 100 or at most 2 k; PROPACK otherwise. Past k = 128 the two Lanczos methods
-take the same CPU time (real bigram counts, 10 001 x 20 002, k = 200: 2.2 and 1.5 s), but block products use several
-cores and loose tolerances shorten them, so Krylov. ARPACK never wins.
+Hence the rule: dense if the small side is at most 100 or at most 2 k, otherwise PROPACK. Beyond k = 128 the two Lanczos
+methods take the same CPU time (real bigram counts, 10 001 x 20 002, k = 200: 2.2 and 1.5 s), but block products use
+several cores and finish earlier if the tolerance is loose, hence Krylov. ARPACK was slower than PROPACK in every row.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from spectragram.spectral.svd import SOLVERS, Triplets
 
 __all__ = ["Subspace", "choose_method", "find_subspace"]
 
-Method = Literal["auto", "dense", "arpack", "propack", "krylov", "gram"]
+Method = Literal["auto", "dense", "propack", "krylov", "gram"]
 
 RANK_TOLERANCE = 1e-10
-"""Singular values below this share of the largest count as zero."""
+"""Singular values below this share of the largest count as zero: well above rounding, well below any use."""
 
 
 @dataclass(frozen=True)
 class Subspace:
-    """The leading singular vectors of a cross moment: what spectral learners project features with.
+    """The leading singular vectors of a cross moment: spectral learners project features with them.
 
     Attributes
     ----------
@@ -56,9 +56,9 @@ class Subspace:
         Orthonormal columns; the largest entry of each (in size) is positive.
     right : array, shape (e, n_states)
     singular_values : array, shape (n_states,)
-        Largest first, all above the threshold that was asked for.
+        Largest first, all above the requested threshold.
     n_requested : int
-        How many were asked for; more than ``n_states`` where the moment could not support them.
+        How many were requested; more than ``n_states`` if the rank of the moment was too low.
     """
 
     left: np.ndarray
@@ -72,10 +72,6 @@ class Subspace:
         return len(self.singular_values)
 
     _repr_svg_ = shown_by("subspace_svg")
-
-    def reconstruct(self) -> np.ndarray:
-        """The best approximation of the cross moment at this rank, dense (d, e): U diag(sigma) V^T."""
-        return (self.left * self.singular_values) @ self.right.T
 
 
 def find_subspace(
@@ -97,17 +93,17 @@ def find_subspace(
         How many singular triplets to keep, at most ``min(d, e)``.
     threshold : float
         Keep only singular values above it. After CCA scaling 0.01 is a good value: smaller ones are noise, and
-        learners divide by them.
+        learners divide by singular values.
     rng : Generator or int
-        Start vectors of the iterative solvers; the same seed gives the same result.
-    method : {"auto", "dense", "arpack", "propack", "krylov", "gram"}
-        The solver; "auto" chooses by size and rank, see the table in this module. "gram" is never chosen, since it
-        cannot tell small singular values from zero, but is the quickest for a thousand columns and noisy counts.
+        Draws the start vectors of the iterative solvers; the same seed gives the same result.
+    method : {"auto", "dense", "propack", "krylov", "gram"}
+        The solver; "auto" chooses by size and rank, see the table in this module. It never chooses "gram", which
+        cannot tell small singular values from zero but is the fastest for a thousand columns and noisy counts.
     tolerance : float
         Residuals of the iterative solvers, relative to the largest singular value.
     truncate : bool
-        What to do when fewer than ``n_states`` values exceed the threshold: keep those that do (the largest one
-        always) where true, raise :class:`RankError` otherwise.
+        If fewer than ``n_states`` values exceed the threshold, keep those that do (always the largest one) instead of
+        raising a :class:`RankError`.
 
     Examples
     --------
@@ -124,7 +120,7 @@ def find_subspace(
         floor = f" with singular values above {threshold:g}" if threshold > 0 else ""
         raise RankError(
             f"n_states={n_states}, but this {moment.shape} cross moment has rank {kept}{floor}: use "
-            f"n_states<={kept}, richer features, or truncate=True to keep what there is"
+            f"n_states<={kept}, richer features, or truncate=True to keep {kept}"
         )
     U, sigma, V = U[:, :kept], sigma[:kept], V[:, :kept]
     # Unique up to a sign per column: make U's largest entry positive.
@@ -142,7 +138,7 @@ def choose_method(shape: tuple[int, int], n_states: int) -> Literal["dense", "pr
 
 
 def _checked(cross_moment: Any, n_states: int) -> Any:
-    """The moment as float64 CSR, float64 array or operator, after refusing what no solver can take."""
+    """The moment as float64 CSR, float64 array or operator; raises an error if no solver could take it."""
     if n_states < 1:
         raise InputError(f"n_states={n_states}", remedy="ask for at least one hidden state")
     moment: Any
@@ -164,7 +160,7 @@ def _checked(cross_moment: Any, n_states: int) -> Any:
 
 
 def _solve(moment: Any, k: int, method: Method, tolerance: float, rng: np.random.Generator) -> Triplets:
-    """Run a solver; where the matrix is sparse, on its non-zero rows and columns alone."""
+    """Run a solver; of a sparse matrix, only on rows and columns that are not zero."""
     if not is_sparse(moment):
         return _run(moment, k, method, tolerance, rng)
     rows = np.flatnonzero(np.diff(moment.indptr))

@@ -1,17 +1,16 @@
-"""Five ways to the leading singular triplets of a matrix, behind one signature.
+"""Four ways to compute the leading singular triplets of a matrix, behind one signature.
 
     name      algorithm                                            reads the matrix through
     dense     LAPACK divide and conquer, all triplets              its entries
-    arpack    implicitly restarted Lanczos on A^T A (ARPACK)       A x, A^T y, one vector at a time
     propack   Lanczos bidiagonalisation (PROPACK)                  A x, A^T y, one vector at a time
     krylov    random start, block Krylov space of A^T A,           A X, A^T Y, a block of vectors at a time
               full reorthogonalisation (Musco & Musco 2015)
     gram      LAPACK on the smaller Gram matrix                    A^T A, formed
 
 Every solver takes ``(A, k, tolerance, rng)`` and returns ``U (d, k), sigma (k,), V (e, k)``, largest value first,
-with residuals ``|A^T u - sigma v|`` of about ``tolerance * sigma_1``; ``gram``, whatever the tolerance, of about
-``1e-15 sigma_1^2 / sigma_k``: quick where one side is short and noise is larger than that. Which one is used when is
-decided in :mod:`spectragram.spectral.subspace`.
+with residuals ``|A^T u - sigma v|`` of about ``tolerance * sigma_1``. Those of ``gram`` are about
+``1e-15 sigma_1^2 / sigma_k`` for any tolerance: it is fast if one side is short, and accurate enough if the noise of
+the matrix is larger than that. :mod:`spectragram.spectral.subspace` decides which solver is used.
 """
 
 from __future__ import annotations
@@ -31,7 +30,10 @@ Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
 Solver = Callable[[Any, int, float, np.random.Generator], Triplets]
 
 BLOCK_SIZE = 8
-"""Vectors multiplied at a time: enough for matrix-matrix speed, few enough not to waste Krylov dimensions."""
+"""Vectors multiplied at a time: enough for the speed of matrix products, few enough not to waste Krylov dimensions.
+
+Chosen by hand, not tuned; results do not depend on it beyond the tolerance.
+"""
 
 
 def dense_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Triplets:
@@ -42,13 +44,8 @@ def dense_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Tri
     return U[:, :k], sigma[:k], Vt[:k].T
 
 
-def arpack_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Triplets:
-    """ARPACK as scipy wraps it."""
-    return _by_size(*svds(A, k=k, solver="arpack", tol=tolerance, v0=rng.standard_normal(min(A.shape))))
-
-
 def propack_svd(A: Any, k: int, tolerance: float, rng: np.random.Generator) -> Triplets:
-    """PROPACK as scipy wraps it, which gives up after 10 k steps; the block method then takes over."""
+    """PROPACK as wrapped by scipy. It gives up after 10 k steps, and then the block method takes over."""
     start = rng.standard_normal(A.shape[0])
     try:
         return _by_size(*svds(A, k=k, solver="propack", tol=tolerance, v0=start, rng=rng))
@@ -93,8 +90,8 @@ def _from_right_vectors(A: Any, V: np.ndarray) -> Triplets:
     """Triplets from orthonormal vectors (e, k) that span the leading right singular space."""
     AV = A @ V
     sigma = np.linalg.norm(AV, axis=0)
-    # Columns of A V are orthogonal up to rounding times (sigma_1 / sigma_k)^2; only where that shows is the
-    # (k times dearer) decomposition of A V needed.
+    # Columns of A V are orthogonal up to rounding times (sigma_1 / sigma_k)^2. At a ratio of 1e3 that is 1e-10, below
+    # every tolerance in use; beyond it, the more expensive decomposition of A V is needed.
     if sigma.min() > 1e-3 * sigma.max():
         order = np.argsort(-sigma, kind="stable")
         return (AV / sigma)[:, order], sigma[order], V[:, order]
@@ -108,8 +105,8 @@ def _leading_eigenvectors(
     """The ``k`` leading eigenvectors (size, k) of a symmetric positive semi-definite operator, by block Lanczos.
 
     The basis V of the Krylov space gives ``V^T gram(V) = T``, block tridiagonal, and
-    ``gram(V s) - lambda V s = Q R s_last`` for an eigenpair (lambda, s) of T, Q R the next block: residuals come
-    without another product. Vectors are rows here: thin products are fastest that way.
+    ``gram(V s) - lambda V s = Q R s_last`` for an eigenpair (lambda, s) of T, where Q R is the next block, so residuals
+    need no further product. Vectors are rows here because thin products are fastest that way.
     """
     Q, _ = _orthonormal_rows(rng.standard_normal((min(BLOCK_SIZE, size), size)))
     basis = np.empty((0, size))
@@ -130,13 +127,13 @@ def _leading_eigenvectors(
             scale = np.sqrt(values.max() * np.maximum(values, 1e-12 * values.max()))
             if n >= size or (residuals <= tolerance * scale).all():
                 return basis[:n].T @ vectors
-            next_check = int(1.15 * n) + 1
+            next_check = int(1.15 * n) + 1  # checks cost n^3: a 15 % larger basis before the next keeps them few
         Q = next_Q[: size - n]
         coupling.append(R[: len(Q)])
 
 
 def _with_room(basis: np.ndarray, n: int, extra: int) -> np.ndarray:
-    """The basis with room for ``extra`` rows after its first ``n``, grown by half where it was full."""
+    """The basis with room for ``extra`` rows after its first ``n``; it grows by half if it was full."""
     if n + extra <= len(basis):
         return basis
     grown = np.empty((max(n + extra, int(1.5 * len(basis)), 16 * extra), basis.shape[1]))
@@ -145,14 +142,14 @@ def _with_room(basis: np.ndarray, n: int, extra: int) -> np.ndarray:
 
 
 def _next_block(W: np.ndarray, basis: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Q, R with R^T Q the part of W outside the basis; Q is orthogonal to it even where W has lost rank."""
+    """Q, R with R^T Q the part of W outside the basis; Q is orthogonal to the basis even if W has lost rank."""
     size = np.linalg.norm(W)
-    # In exact arithmetic W meets only the two latest blocks; the second pass removes what rounding adds.
+    # In exact arithmetic W overlaps only with the last two blocks; the second pass removes rounding errors.
     for part in (basis[-2 * len(W) :], basis):
         W = W - (W @ part.T) @ part
     Q, R = _orthonormal_rows(W)
     if np.abs(R.diagonal()).min() < 1e-12 * size and len(basis) < basis.shape[1]:
-        # The Krylov space is exhausted: go on in directions that noise below rounding picks.
+        # The Krylov space is exhausted (1e-12 and 1e-14: near float64's precision): continue in random directions.
         Q, R = _orthonormal_rows(W + 1e-14 * size * rng.standard_normal(W.shape))
         for _ in range(2):
             Q, correction = _orthonormal_rows(Q - (Q @ basis.T) @ basis)
@@ -179,7 +176,6 @@ def _leading_pairs(diagonal: list[np.ndarray], coupling: list[np.ndarray], k: in
 
 SOLVERS: dict[str, Solver] = {
     "dense": dense_svd,
-    "arpack": arpack_svd,
     "propack": propack_svd,
     "krylov": krylov_svd,
     "gram": gram_svd,

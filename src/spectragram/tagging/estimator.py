@@ -8,12 +8,12 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from spectragram.engine import single_threaded_blas
+from spectragram.engine.progress import progress
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, State, whole_or_nothing
 from spectragram.metrics import label_table, per_second, span_table, tagging_scores
-from spectragram.progress import progress
 from spectragram.tagging.codebook import are_frames
 from spectragram.tagging.model import Member
 from spectragram.tagging.sequences import Observations
@@ -147,8 +147,7 @@ class Tagger(Estimator):
         self._check_parameters()
         listed = list(X)
         settings = self._settings(frames=are_frames(listed))
-        # n_jobs threads of ours, not as many again for each of them
-        with threadpool_limits(1), progress("training", settings.n_steps, enabled=self.verbose) as report:
+        with single_threaded_blas(), progress("training", settings.n_steps, enabled=self.verbose) as report:
             trained, observed = train(listed, y, settings, views=self.views, dev=dev, report=report)
         self._keep(trained)
         self.summary_ = self._summary(observed, time.perf_counter() - started)

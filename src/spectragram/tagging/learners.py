@@ -16,7 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from spectragram.progress import Report, silent
+from spectragram.engine.progress import Report, silent
+from spectragram.learning.em import refine
 from spectragram.tagging.cells import Cells, learn_lexicon
 from spectragram.tagging.clusters import cluster_states, states_per_label
 from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
@@ -37,6 +38,8 @@ PULL_OF_CLASS = 5.0
 """Tokens that the coarser class is worth in averages of projected destinies."""
 HELD_OUT = 10
 """Every so many-th sequence decides choices that training makes for itself."""
+WITHOUT_FEATURES = ("hmm", "em")
+"""Learners that never look at the views."""
 
 Judge = Callable[[Member], float]
 """Accuracy of a member on held-out data."""
@@ -64,6 +67,13 @@ class Training:
         if self.settings.gaussian and self.observed.frames is not None:
             found["present"] = self.observed.frames  # the vector itself, not the class it falls into
         return found
+
+    def with_jobs(self, n_jobs: int) -> Training:
+        """The same training on another number of threads; features are computed once for all copies."""
+        copy = replace(self, settings=replace(self.settings, n_jobs=n_jobs))
+        if self.settings.learner not in WITHOUT_FEATURES:
+            copy.__dict__["features"] = self.features
+        return copy
 
     def along(self, n_dims: int, seed: int, noise: float) -> Projection:
         """Future against past."""
@@ -208,17 +218,16 @@ def _refine(
     training: Training, chain: TrainingChain, start: RefinedChain, emissions: CellEmissions | GaussianEmissions
 ) -> tuple[Member, float]:
     """EM iterations; with held-out data the best of them is kept. Returns the member and how good it is."""
-    settings, judge = training.settings, training.judge
-    best = Member(start.operators(), emissions.model)
-    merit = judge(best) if judge else -np.inf
+    settings = training.settings
     iterations = run_em(chain, start, emissions, n_jobs=settings.n_jobs)
-    for _, (model, log_likelihood) in zip(range(settings.max_iter), iterations, strict=False):
-        member = Member(model.operators(), emissions.model)
-        value = judge(member) if judge else log_likelihood
-        if judge is None or value > merit:
-            best, merit = member, value
-        training.report(**{"dev" if judge else "log_likelihood": f"{value:.5g}"})
-    return best, float(merit)
+    found = refine(
+        ((Member(model.operators(), emissions.model), log_likelihood) for model, log_likelihood in iterations),
+        start=Member(start.operators(), emissions.model),
+        max_iter=settings.max_iter,
+        judge=training.judge,
+        report=training.report,
+    )
+    return found.model, found.score
 
 
 def prefers_looks(observed: Observations, labels: np.ndarray, n_labels: int, kappa: float) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from spectragram.data.vocabulary import Vocabulary
+from spectragram.engine import single_threaded_blas
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.labelled_chain import best_legal_path
@@ -80,7 +80,7 @@ class Trained:
         """
         alone = self.lexicon.label_probabilities(self.lexicon.nodes(observed))[observed.tokens]
         found, n_negative = [], 0
-        with threadpool_limits(1):  # n_jobs threads of ours, not as many again for each of them
+        with single_threaded_blas():
             for member in self.members:
                 signed = member.marginals(self.lexicon, observed, weight=weight, fixed=fixed, n_jobs=n_jobs)
                 probabilities, n = as_probabilities(signed, alone)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from spectragram.data.vocabulary import Vocabulary
+from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
-from spectragram.progress import Report, silent
+from spectragram.learning.ensembles import train_members
 from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
@@ -100,5 +101,9 @@ def _members(training: Training) -> list[Member]:
     if settings.learner == "unigram":
         training.report()
         return []
-    noises = [0.0] + [NOISE_OF_MEMBERS] * (settings.n_models - 1)
-    return [learn(training, settings.random_state + i, noise) for i, noise in enumerate(noises)]
+
+    def train(number: int, n_jobs: int) -> Member:
+        noise = NOISE_OF_MEMBERS if number else 0.0
+        return learn(training.with_jobs(n_jobs), settings.random_state + number, noise)
+
+    return train_members(train, settings.n_models, settings.n_jobs)

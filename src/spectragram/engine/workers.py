@@ -1,8 +1,8 @@
-"""Who does the work of :func:`spectragram.engine.map_reduce`: an executor of the caller's, or processes of our own.
+"""The workers of :func:`spectragram.engine.map_reduce`: the caller's executor, or local processes.
 
-Local processes are *spawned*, never forked: a fork would copy locks held by the threads of BLAS or numba. They
-ignore Ctrl-C (the parent handles it), use one BLAS thread each, and hold one end of a pipe that closes when the
-parent leaves or dies, upon which they exit: no orphans.
+Local processes are *spawned*, never forked: a fork would copy locks held by threads of BLAS or numba. They ignore
+Ctrl-C (the parent handles it), use one BLAS thread each, and hold one end of a pipe. The pipe closes when the parent
+finishes or dies, and then they exit, so no process is orphaned.
 """
 
 from __future__ import annotations
@@ -20,12 +20,19 @@ from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
+from spectragram.engine.threads import single_threaded_blas
 from spectragram.errors import InputError, LostShardError
 
 __all__ = ["Borrowed", "Executor", "Future", "Processes"]
 
 AHEAD = 2
-"""Shards under way for each worker: one that runs, one that waits so that it never idles."""
+"""Shards in progress for each worker: one runs and one waits, so that the worker is never idle."""
+
+_UNTIL_EXIT = contextlib.ExitStack()
+"""What a worker process keeps for as long as it lives."""
+
+UNKNOWN_WORKERS = 8
+"""Assumed size of an executor that does not tell. Chosen by hand; it only decides how far ahead shards are sent."""
 
 
 class Future(Protocol):
@@ -35,20 +42,20 @@ class Future(Protocol):
         """Wait; return the result or raise what went wrong."""
 
     def cancel(self) -> Any:
-        """Give up if that is still possible."""
+        """Cancel the call if it has not started."""
 
 
 class Executor(Protocol):
-    """Anything with ``submit``: ``concurrent.futures``, ``distributed.Client``, ..."""
+    """Anything with ``submit``: an executor of ``concurrent.futures``, a ``distributed.Client`` and so on."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Start ``fn(*args, **kwargs)`` somewhere; return a future."""
 
 
 class Borrowed:
-    """An executor that belongs to the caller."""
+    """An executor that belongs to the caller: it is used but never shut down."""
 
-    remedy = "look at the log of the workers: were they out of memory? Give smaller shards, or more retries"
+    remedy = "look at the log of the workers: did they run out of memory? Use smaller shards or more retries"
 
     def __init__(self, executor: Any) -> None:
         if not callable(getattr(executor, "submit", None)):
@@ -56,7 +63,7 @@ class Borrowed:
                 f"executor={type(executor).__name__} has no submit()",
                 remedy="give a concurrent.futures executor or a distributed.Client",
             )
-        workers = getattr(executor, "_max_workers", None) or 8
+        workers = getattr(executor, "_max_workers", None) or UNKNOWN_WORKERS
         if hasattr(executor, "get_executor"):
             # A Dask client. Without pure=False it would hash every shard and run equal ones once.
             workers = max(1, sum(executor.nthreads().values()))
@@ -65,7 +72,7 @@ class Borrowed:
         self.window = AHEAD * workers
 
     def submit(self, function: Callable[..., Any], shard: Any) -> Future:
-        """Send a shard out."""
+        """Start work on a shard."""
         try:
             return self.executor.submit(function, shard)
         except BrokenExecutor as trouble:
@@ -79,10 +86,10 @@ class Borrowed:
 
 
 class Processes:
-    """Local processes that are replaced when one dies and never outlive this one."""
+    """Local processes: they are replaced if one dies, and they never outlive this process."""
 
     remedy = (
-        "was a process killed for want of memory? Give smaller shards or a smaller n_jobs; "
+        "was a process killed because memory ran out? Use smaller shards or a smaller n_jobs; "
         "a script that uses n_jobs must start its work under: if __name__ == '__main__'"
     )
 
@@ -93,24 +100,24 @@ class Processes:
 
     def __enter__(self) -> Processes:
         context = multiprocessing.get_context("spawn")
-        # Workers hold the reading end only: it reports the end of the file once this process lets go of the other.
+        # Workers hold the reading end only: it reports end of file as soon as this process closes the other end.
         self.far_end, self.lifeline = context.Pipe(duplex=False)
         self.pool = ProcessPoolExecutor(self.n, context, _begin_worker, (self.far_end,))
         return self
 
     def __exit__(self, trouble: object, *_: object) -> None:
         if trouble is not None:
-            self.lifeline.close()  # what still runs does so in vain: do not wait for it
+            self.lifeline.close()  # results still in progress are not needed: do not wait for them
         self.pool.shutdown(cancel_futures=True)
         self.lifeline.close()
         self.far_end.close()
 
     def submit(self, function: Callable[..., Any], shard: Any) -> Future:
-        """Send a shard out, to new processes where the old ones are lost."""
+        """Start work on a shard, in new processes if the old ones were lost."""
         try:
             return self.pool.submit(function, shard)
         except BrokenExecutor as trouble:
-            # A pool that lost a process takes no more work.
+            # A pool that has lost a process accepts no more work.
             self.__exit__(trouble)
             return self.__enter__().pool.submit(function, shard)
 
@@ -121,10 +128,8 @@ def _begin_worker(lifeline: Connection) -> None:
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     if "numpy" in sys.modules:
-        # Imported by the caller's own main module: too late for the environment.
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
-        threadpool_limits(1)
+        # The caller's main module imported it: too late for the environment. The limit holds until the process ends.
+        _UNTIL_EXIT.enter_context(single_threaded_blas())
     threading.Thread(target=_exit_with_parent, args=(lifeline,), daemon=True).start()
 
 
@@ -135,7 +140,7 @@ def _exit_with_parent(lifeline: Connection) -> None:
 
 
 def _require_importable(function: Callable[..., Any]) -> None:
-    """Say what is wrong with a function that another process could not find by its name."""
+    """Raise an error that explains why another process could not import the function by its name."""
     inner = function
     while isinstance(inner, functools.partial):
         inner = inner.func
@@ -147,7 +152,7 @@ def _require_importable(function: Callable[..., Any]) -> None:
         reason = str(trouble)
     main = sys.modules["__main__"]
     if reason is None and inner.__module__ == "__main__" and getattr(main, "__file__", None) is None:
-        reason = "it was typed into this session"
+        reason = "it was defined in an interactive session"
     if reason is not None:
         raise InputError(
             f"{name} cannot be sent to another process ({reason})",

@@ -5,8 +5,8 @@ with progress("EM", total=20, enabled=verbose) as report:
         ...
         report(log_likelihood="-12.3")
 
-Bars are named after the phase; facts are ``log_likelihood``, of the training data, and ``dev``, the score on held-out
-data.
+Each phase has its own bar. Learners report two facts: ``log_likelihood`` of the training data and ``dev``, the score on
+held-out data.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from collections.abc import Callable, Iterator
 __all__ = ["Report", "progress", "silent"]
 
 Report = Callable[..., None]
-"""What learners call after each step: ``report(n=1, **facts)``; facts are short strings by name."""
+"""Learners call ``report(n=1, **facts)`` after each step; each fact is a short string."""
 
 
 def silent(n: int = 1, **facts: object) -> None:
-    """A report that goes nowhere: the default of every learner."""
+    """Ignore the report: the default of every learner."""
 
 
 @contextlib.contextmanager
 def progress(what: str, total: int | None = None, *, enabled: bool = True) -> Iterator[Report]:
-    """Yield ``report(n=1, **facts)``; it moves a bar on standard error when that is a terminal.
+    """Yield ``report(n=1, **facts)``, which advances a bar on standard error if that is a terminal.
 
-    ``facts`` (short strings) are shown beside the bar; ``total`` None shows a spinner and a count.
+    ``facts`` (short strings) are shown beside the bar. Without a ``total`` there is a spinner and a count.
     """
     if not enabled or not sys.stderr.isatty():
         yield silent
@@ -52,7 +52,7 @@ def progress(what: str, total: int | None = None, *, enabled: bool = True) -> It
         TimeElapsedColumn(),
         TextColumn("{task.fields[facts]}"),
     )
-    # transient: the terminal is left as it was, so that results stand alone.
+    # transient: the bar is erased at the end, so that only results stay on the terminal.
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(what, total=total, facts="")
 

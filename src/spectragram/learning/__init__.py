@@ -1,0 +1,1 @@
+"""What the learners of several tasks share: the EM driver, mixture weights, ensembles."""
