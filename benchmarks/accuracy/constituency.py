@@ -15,7 +15,7 @@ TREEBANKS = {
     "cess-esp": ("cess-esp/train.txt.gz", "cess-esp/dev.txt", 355),
     "icepahc": ("icepahc/train.txt.gz", "icepahc/dev.txt.gz", 1000),
 }
-"""Train, dev, and how many dev sentences are parsed (None: all)."""
+"""Training file, dev file, and number of dev sentences that are parsed (None: all)."""
 BERKELEY = {"wsj-sample": 82.6, "cess-esp": 79.9}
 SOURCE = "Berkeley parser, 4 split-merge cycles, same data"
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -48,8 +48,8 @@ def run(quick: bool) -> list[Row]:
 def _measure(
     name: str, settings: dict[str, Any], trees: list[Tree], gold: list[Tree], anchor: float | None
 ) -> list[Row]:
-    model = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
-    scores = bracket_scores(gold, model.parse([tree.leaves() for tree in gold]))
+    model = ConstituencyParser(**settings).fit(trees)
+    scores = bracket_scores(gold, model.predict(gold))
     return [
         row(name, "F1", scores["f1"], anchor, SOURCE, "higher"),
         row(name, "tag accuracy", scores["tag_accuracy"], better="higher"),
