@@ -57,8 +57,12 @@ def best_derivation(grammar: Grammar, words: Sequence[str], decoder: str) -> tup
 def _weights(forest: Forest, found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights of edges, links and bottom items, which a decoder adds up."""
     if decoder == "goodman":
-        items = np.abs(np.mean([value.items for value in found], axis=0))
-        return np.zeros(len(found[0].edges)), np.zeros(len(found[0].links)), items
+        items, links = (
+            np.abs(np.mean(parts, axis=0))
+            for parts in zip(*((value.items, value.links) for value in found), strict=True)
+        )
+        # Links count too: they choose between the labels of unary rules and none.
+        return np.zeros(len(found[0].edges)), links, items
     edges, links, items = (
         np.mean([np.log(np.maximum(part, FLOOR)) for part in parts], axis=0)
         for parts in zip(*((value.edges, value.links, value.items) for value in found), strict=True)
@@ -103,7 +107,7 @@ def _tree(grammar: Grammar, nodes: Nodelist, words: Sequence[str]) -> Tree:
 
 
 def k_best_derivations(grammar: Grammar, words: Sequence[str], k: int) -> tuple[list[tuple[Tree, float]], int]:
-    """Up to ``k`` trees, best first by the max-rule score, each with log p(tree | sentence).
+    """The different trees of the ``k`` best derivations by the max-rule score, each with log p(tree | sentence).
 
     Scores and probabilities are those of the first member. Also the number of negative posteriors.
     """
@@ -113,12 +117,13 @@ def k_best_derivations(grammar: Grammar, words: Sequence[str], k: int) -> tuple[
     found = posteriors(grammar, grammar.members[0], forest, words)
     if found.sign == 0.0:
         return [], 0
-    ranked = _k_best(forest, *_weights(forest, [found], "max-rule"), k)
-    trees = [
-        (_tree(grammar, nodes, words), _log_value(grammar.members[0], nodes, words) - found.log_value)
-        for nodes in ranked
-    ]
-    return trees, found.n_negative
+    shares: dict[Tree, float] = {}
+    for nodes in _k_best(forest, *_weights(forest, [found], "max-rule"), k):
+        tree = _tree(grammar, nodes, words)
+        share = _log_value(grammar.members[0], nodes, words) - found.log_value
+        # With the binarisation "head", several derivations can stand for one tree.
+        shares[tree] = float(np.logaddexp(shares.get(tree, -np.inf), share))
+    return list(shares.items()), found.n_negative
 
 
 def _k_best(forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int) -> list[Nodelist]:
