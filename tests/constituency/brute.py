@@ -61,9 +61,7 @@ def random_member(data: TrainingTrees, rng: np.random.Generator, n_states: int =
     return replace(member, operators=operators._replace(root=operators.root * signs))
 
 
-def make_grammar(
-    data: TrainingTrees, members: Sequence[Member], *, thresholds: Thresholds | None = None
-) -> Grammar:
+def make_grammar(data: TrainingTrees, members: Sequence[Member], *, thresholds: Thresholds | None = None) -> Grammar:
     """A grammar that prunes nothing unless it is told to."""
     one_state = np.ones(data.treebank.productions.n_symbols, np.int32)
     coarse = member_from_shares(data, one_state, np.ones((data.treebank.n_nodes, 1)))
