@@ -12,7 +12,9 @@ import spectragram
 ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
 LEAVES = {"display", "errors", "_version"}
-SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
+SHARED = {
+    *("engine", "metrics", "storage", "estimator", "predictions", "files", "data", "spectral", "inference", "learning")
+}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
@@ -24,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": LEAVES | {"engine", "data", "spectral", "inference"},
     "metrics": LEAVES,
     "engine": LEAVES,
+    "predictions": LEAVES,
     "storage": LEAVES | {"files"},
     "estimator": LEAVES | {"files", "storage"},
     "kinds": LEAVES | {"files", "storage", "estimator"},
