@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.tagging.cells import learn_lexicon
+from spectragram.tagging.lexicon import learn_lexicon
 from spectragram.tagging.lexicon import Lexicon, back_off_keys
 from spectragram.tagging.sequences import Observations, read_observations
 

@@ -1,8 +1,4 @@
-"""Hidden states from spectral vectors: tokens of a label whose views agree become one state.
-
-The concatenated projections of a token (future, present, destiny) are clustered label by label. Counting with these
-clusters as states gives a proper probabilistic model at once, and EM a start that random ones do not reach.
-"""
+"""Hidden states of tokens from clusters of their projected views (:mod:`spectragram.learning.states`)."""
 
 from __future__ import annotations
 
@@ -10,16 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spectragram.engine import map_threads
-from spectragram.spectral.kmeans import k_means
+from spectragram.learning import states
+from spectragram.learning.views import rows_by_label
 
 __all__ = ["cluster_states", "states_per_label"]
 
 
 def states_per_label(labels: np.ndarray, n_labels: int, n_states: int, tokens_a_state: int) -> np.ndarray:
     """Number of hidden states of each label, growing with its frequency."""
-    counts = np.bincount(labels, minlength=n_labels)
-    return np.clip(counts // tokens_a_state, 1, n_states)
+    return states.states_by_count(np.bincount(labels, minlength=n_labels), n_states, per_state=tokens_a_state)
 
 
 def cluster_states(
@@ -32,25 +27,20 @@ def cluster_states(
 ) -> np.ndarray:
     """A hidden state for every token, int64 (n_tokens,).
 
-    ``views`` are pairs of coordinates (n_tokens, n_dims) and singular values (n_labels, n_dims); ``sizes`` (n_labels,)
-    the number of states of each label.
+    Parameters
+    ----------
+    labels : int array, shape (n_tokens,)
+    sizes : int array, shape (n_labels,)
+        Number of states of each label.
+    views : pairs of arrays, shapes (n_tokens, n_dims) and (n_labels, n_dims)
+        Coordinates of tokens, and singular values of the dimensions.
+    seed, n_jobs : int
     """
-    states = np.zeros(len(labels), np.int64)
-    refined = [a for a in range(len(sizes)) if sizes[a] > 1]
-    rows_of = {a: np.flatnonzero(labels == a) for a in refined}
+    rows_of = rows_by_label(labels, len(sizes))
 
-    def cluster(a: int) -> np.ndarray:
-        rows = rows_of[a]
-        vectors = np.concatenate([_weighed(view[rows], sigma[a]) for view, sigma in views], axis=1)
-        return k_means(vectors.astype(np.float32), int(sizes[a]), seed=seed)[0]
+    def coordinates(a: int) -> np.ndarray:
+        own = [(view[rows_of[a]], sigma[a]) for view, sigma in views]
+        # Single precision halves the time of k-means.
+        return states.joint_coordinates(own, power=1.0, equal_lengths=True).astype(np.float32)
 
-    for a, found in zip(refined, map_threads(cluster, refined, n_jobs), strict=True):
-        states[rows_of[a]] = found
-    return states
-
-
-def _weighed(view: np.ndarray, singular_values: np.ndarray) -> np.ndarray:
-    """Every dimension standardised and weighed by its singular value; all views of the same total length."""
-    kept = singular_values > 0
-    scaled = view[:, kept] / np.maximum(view[:, kept].std(axis=0), 1e-9) * singular_values[kept]
-    return scaled / max(1e-9, float(np.sqrt((scaled**2).sum(axis=1).mean())))
+    return states.cluster_rows(rows_of, sizes, coordinates, seed=seed, n_jobs=n_jobs)

@@ -25,7 +25,7 @@ from spectragram.data.corpus import even_parts
 from spectragram.engine import map_threads
 from spectragram.inference.labelled_chain import ChainOperators, diagonal_operators
 from spectragram.inference.labelled_counts import expected_counts
-from spectragram.tagging.cells import Cells
+from spectragram.learning.word_cells import Cells
 from spectragram.tagging.lexicon import CellVectors
 
 __all__ = [

@@ -18,12 +18,12 @@ import numpy as np
 
 from spectragram.engine.progress import Report, silent
 from spectragram.learning.em import refine
-from spectragram.tagging.cells import Cells, learn_lexicon
+from spectragram.learning.word_cells import Cells
 from spectragram.tagging.clusters import cluster_states, states_per_label
 from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
 from spectragram.tagging.features import Views, extract_views, token_atoms
 from spectragram.tagging.gaussians import GaussianEmissions
-from spectragram.tagging.lexicon import CellVectors
+from spectragram.tagging.lexicon import CellVectors, learn_lexicon
 from spectragram.tagging.model import Member
 from spectragram.tagging.pivot import pivot_chain
 from spectragram.tagging.projection import Projection, project_views

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.engine import map_threads
+from spectragram.learning.word_cells import Cells
 from spectragram.spectral.anchors import find_anchors
 from spectragram.spectral.simplex import simplex_least_squares
-from spectragram.tagging.cells import Cells
 from spectragram.tagging.em import RefinedChain, TrainingChain, chain_from_counts
 from spectragram.tagging.lexicon import CellVectors
 from spectragram.tagging.projection import Projection

@@ -15,10 +15,10 @@ from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members
-from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
 from spectragram.tagging.learners import Judge, Training, learn, prefers_looks
+from spectragram.tagging.lexicon import learn_lexicon
 from spectragram.tagging.model import Member
 from spectragram.tagging.sequences import Observations, encode_labels, read_observations
 from spectragram.tagging.settings import Settings, usual_views
