@@ -10,8 +10,8 @@
 
 A *half* is a head with its modifiers on one side and everything below them; a *link* is a half whose last modifier
 still lacks its outer half. Everything is indexed by direction (LEFT 0, RIGHT 1), head and distance, so that one
-recursion serves both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about ending
-a half there.
+recursion serves both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about
+ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
 Costs O(n^3 m + n^2 m^2). Weights may be negative (spectral estimates): the sign of Z is returned. Every word is the
