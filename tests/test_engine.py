@@ -19,8 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 
-from spectragram.engine import map_reduce, map_threads, resolve_jobs
+from spectragram.engine import Threads, map_reduce, map_threads, resolve_jobs, single_threaded_blas
 from spectragram.engine.workers import AHEAD
 from spectragram.errors import InputError, LostShardError, RankError
 
@@ -350,3 +351,47 @@ def test_map_threads_starts_nothing_new_after_an_error() -> None:
     with pytest.raises(RankError, match="item 0"):
         map_threads(fail, range(1000), n_jobs=2)
     assert next(calls) < 100
+
+
+def blas_threads() -> set[int]:
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+
+@pytest.fixture
+def many_blas_threads():
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if blas_threads() != {2}:
+            pytest.skip("this BLAS takes no orders")
+        yield
+
+
+@pytest.mark.usefixtures("many_blas_threads")
+def test_blas_is_single_threaded_until_the_last_block_ends() -> None:
+    first, second = single_threaded_blas(), single_threaded_blas()
+    with first:
+        assert blas_threads() == {1}
+        second.__enter__()
+    # The blocks overlap, as they do in two threads: the one that began first ends first.
+    assert blas_threads() == {1}
+    second.__exit__(None, None, None)
+    assert blas_threads() == {2}
+
+
+@pytest.mark.usefixtures("many_blas_threads")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_map_threads_limits_blas_for_any_number_of_threads(n_jobs: int) -> None:
+    assert map_threads(lambda _: blas_threads(), range(3), n_jobs) == [{1}] * 3
+    assert blas_threads() == {2}
+
+
+def test_threads_are_kept_between_calls() -> None:
+    with Threads(2) as threads:
+        barrier = threading.Barrier(2, timeout=20)
+
+        def name(_: int) -> str:
+            barrier.wait()
+            return threading.current_thread().name
+
+        first, second = (set(threads.map(name, range(2))) for _ in range(2))
+    assert first == second
+    assert len(first) == 2

@@ -10,11 +10,12 @@ import pytest
 
 from spectragram.data.text import read_text
 from spectragram.errors import InputError
+from spectragram.learning.mixtures import bucket_weights
 from spectragram.lm import LanguageModel
 from spectragram.lm.arpa import write_arpa
 from spectragram.lm.em import ClassModel
 from spectragram.lm.learners import LEARNERS
-from spectragram.lm.mixture import N_BUCKETS, fit_weights
+from spectragram.lm.mixture import N_BUCKETS, PSEUDO_COUNTS
 from spectragram.lm.model import Model
 from spectragram.synthetic import english_text
 
@@ -134,7 +135,7 @@ def test_arpa_sums_to_one_and_holds_kneser_ney_exactly(learner: str, exact: bool
 
 def test_weights_find_the_better_model(rng: np.random.Generator) -> None:
     good, bad = rng.uniform(0.5, 1, 500), rng.uniform(0, 0.1, 500)
-    weights = fit_weights(np.stack([good, bad], axis=1), np.zeros(500, np.int64))
+    weights = bucket_weights(np.stack([good, bad], axis=1), np.zeros(500, np.int64), N_BUCKETS, PSEUDO_COUNTS)
     assert weights.shape == (N_BUCKETS, 2)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     assert weights[0, 0] > 0.99

@@ -111,11 +111,11 @@ class _BlasLimit:
     def hold(self) -> None:
         with self.lock:
             self.n_holders += 1
-            controller = _controller()
+            controller = _libraries("blas")
             # A library that was imported since the first holder came has to be limited as well.
             if controller is not self.controller:
                 self.controller = controller
-                self.limits.append(controller.limit(limits=1, user_api="blas"))
+                self.limits.append(controller.limit(limits=1))
 
     def release(self) -> None:
         with self.lock:
@@ -127,24 +127,26 @@ class _BlasLimit:
 
 
 _BLAS = _BlasLimit()
-_CONTROLLERS: dict[int, Any] = {}
+_FOUND: dict[int, dict[str, Any]] = {}
 
 
-def _controller() -> Any:
-    """A controller of all BLAS and OpenMP libraries loaded so far.
+def _libraries(kind: str) -> Any:
+    """A controller of the libraries of a kind, "blas" or "openmp", that are loaded so far.
 
-    Finding them takes milliseconds, so they are looked for again only after something has been imported.
+    Each kind has its own, because a limit of threadpoolctl restores all libraries of its controller. Finding them takes
+    milliseconds, so they are looked for again only after something has been imported.
     """
     n_modules = len(sys.modules)
-    found = _CONTROLLERS.get(n_modules)
+    found = _FOUND.get(n_modules)
     if found is None:
         from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
-        found = ThreadpoolController()
-        _CONTROLLERS.clear()
-        _CONTROLLERS[n_modules] = found
-    return found
+        everything = ThreadpoolController()
+        found = {name: everything.select(user_api=name) for name in ("blas", "openmp")}
+        _FOUND.clear()
+        _FOUND[n_modules] = found
+    return found[kind]
 
 
 def _limit_openmp() -> Any:
-    return _controller().limit(limits=1, user_api="openmp")
+    return _libraries("openmp").limit(limits=1)

@@ -1,1 +1,1 @@
-"""Dynamic programs over arrays: chains, charts, fixed trees, head automata; numba kernels that know no strings."""
+"""Dynamic programs over arrays: chains, charts, fixed trees, head automata; numba kernels without any strings."""

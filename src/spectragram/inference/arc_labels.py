@@ -1,21 +1,21 @@
-"""Scores of labels on the arcs of a given tree, with the same hashed features as the arcs themselves."""
+"""Scores of labels on the arcs of a given tree; they use the same hashed features as the arcs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-from spectragram.inference.pair_factors import SMALLEST_STEP, STIR, find_place, step_weight
+from spectragram.inference.pair_factors import SMALLEST_STEP, STIR, Pairs, Weights, find_place, step_weight
 
 __all__ = ["label_scores", "step_labels"]
 
 
 @njit(cache=True, nogil=True)
-def label_scores(pairs, heads, candidates, table):  # type: ignore[no-untyped-def]
+def label_scores(pairs: Pairs, heads: np.ndarray, candidates: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Score of every candidate label of every word that has a head.
 
     pairs: :class:`~spectragram.inference.pair_factors.Pairs`; heads (n,) as in CoNLL-U; candidates (n, l) bool;
-    table (2^b,) float32. Returns (n, l); -inf for other labels and below the root.
+    table (2^b,) float32. Returns (n, l); -inf for other labels, and for the word below the root.
     """
     n, n_labels = candidates.shape
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
@@ -34,8 +34,10 @@ def label_scores(pairs, heads, candidates, table):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def step_labels(pairs, heads, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
-    """Climb along the gradient (n, l) of the labels of a sentence by AdaGrad, changing ``weights``."""
+def step_labels(
+    pairs: Pairs, heads: np.ndarray, gradient: np.ndarray, weights: Weights, rate: float, now: float
+) -> None:
+    """Take a step of AdaGrad along the gradient (n, l) of the labels of a sentence, in place."""
     table, squares, summed = weights
     n, n_labels = gradient.shape
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
@@ -52,7 +54,7 @@ def step_labels(pairs, heads, gradient, weights, rate, now):  # type: ignore[no-
 
 
 @njit(cache=True, nogil=True)
-def _find_keys(pairs, i, j, keys):  # type: ignore[no-untyped-def]
+def _find_keys(pairs: Pairs, i: int, j: int, keys: np.ndarray) -> None:
     """The keys of the arc from i to j, before any label is added."""
     d = int(i < j)
     here, there, graded = pairs.here[d, i], pairs.there[d, j], pairs.graded

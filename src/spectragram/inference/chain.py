@@ -10,8 +10,8 @@
     beta_u                         backs         (n_nodes, m)   sum of backward vectors of all strings through u
 
 For probabilistic automata total is 1 everywhere and z_{u sigma} = P(sigma | u). Estimated operators can make z zero or
-negative: then the state is *reset* to one that belongs to the recent symbols, and the step is reported by scale 0.
-Each group of nodes is one matrix product, so the work is done by BLAS; the kernels release the GIL.
+negative: then the state is *reset* to the one stored for the recent symbols, and the scale of the step is 0.
+Each group of nodes is one matrix product, so BLAS does most of the work; the kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -22,20 +22,32 @@ from numba import njit
 __all__ = ["expected_counts", "forward_states"]
 
 CANCELLED = 1e-6
-"""A state is reset when its total is a smaller share than this of the terms that sum to it: what is left is noise."""
+"""A state is reset if its total is less than this share of the absolute terms of the sum: the rest is noise.
+
+Chosen by hand, not tuned.
+"""
 
 CHUNK = 512
-"""Steps whose counts are summed in one product; small enough to stay in cache."""
+"""Steps whose counts are summed in one product; small enough for the cache."""
 
 
 @njit(cache=True, nogil=True)
-def forward_states(  # type: ignore[no-untyped-def]
-    parent, symbol, groups, initial, operators, total, signed, fallback, fallback_of, fallback_share
-):
+def forward_states(
+    parent: np.ndarray,
+    symbol: np.ndarray,
+    groups: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    total: np.ndarray,
+    signed: bool,
+    fallback: np.ndarray,
+    fallback_of: np.ndarray,
+    fallback_share: float,
+) -> tuple[np.ndarray, np.ndarray]:
     """Scaled forward vectors of all nodes of a prefix tree.
 
     (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); signed: whether weights may be negative; fallback (c, m), rows
-    with total 1; fallback_of (n,) int64, the row for each node; fallback_share: how much of it is mixed into every
+    with total 1; fallback_of (n,) int64, the row for each node; fallback_share: the share of it mixed into every
     state but the first.
     Returns states (n, m) and scales (n,); a scale of 0 marks a reset.
     """
@@ -74,7 +86,17 @@ def forward_states(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(parent, symbol, groups, by_symbol, ends, states, scales, transposed, final):  # type: ignore[no-untyped-def]
+def expected_counts(
+    parent: np.ndarray,
+    symbol: np.ndarray,
+    groups: np.ndarray,
+    by_symbol: np.ndarray,
+    ends: np.ndarray,
+    states: np.ndarray,
+    scales: np.ndarray,
+    transposed: np.ndarray,
+    final: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """How often a probabilistic automaton uses each weight on the strings of a tree (the E-step).
 
         beta_u = w_u alpha_inf / (alpha_u . alpha_inf) + sum_sigma A_sigma beta_{u sigma} / z_{u sigma}
@@ -110,7 +132,7 @@ def expected_counts(parent, symbol, groups, by_symbol, ends, states, scales, tra
             up = backs[parent[node]]
             for j in range(m):
                 up[j] += above[node - first, j]
-    # All steps with one symbol at once: groups are too small for quick products.
+    # All steps with one symbol at a time, since groups are too small for fast products.
     before = np.empty((CHUNK, m))
     after = np.empty((CHUNK, m))
     first = 0

@@ -13,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from spectragram.inference.chart_rules import Rules, Weights
+
 __all__ = ["CoarseChart", "coarse_inside", "fewest_pieces", "span_id"]
 
 BEAM = 1e-7
-"""A symbol this much less likely than the likeliest one over the same words is dropped at once."""
+"""A symbol is dropped if its inside value is below this share of the largest one over the same words. Chosen by hand,
+not tuned."""
 NOTHING = -(1 << 40)
-"""Exponent of a span over which nothing can be built."""
+"""Exponent of a span over which nothing can be built: below every exponent that occurs."""
 
 
 class CoarseChart(NamedTuple):
@@ -38,7 +41,9 @@ def span_id(i: int, j: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignore[no-untyped-def]
+def coarse_inside(
+    rules: Rules, weights: Weights, lex_start: np.ndarray, lex_tag: np.ndarray, lex_value: np.ndarray
+) -> CoarseChart:
     """Inside values of a whole sentence, a :class:`CoarseChart`.
 
     Word i may have the tags ``lex_tag[lex_start[i]:lex_start[i + 1]]`` (int32), with p(word | tag) up to a factor in
@@ -66,7 +71,7 @@ def coarse_inside(rules, weights, lex_start, lex_tag, lex_value):  # type: ignor
 
 
 @njit(cache=True, nogil=True)
-def _build_span(rules, weights, chart, i, j):  # type: ignore[no-untyped-def]
+def _build_span(rules: Rules, weights: Weights, chart: CoarseChart, i: int, j: int) -> int:
     """Add all binary rules over a span to its bottom values; returns their exponent."""
     top, exponent, active, n_active = chart.top, chart.exponent, chart.active, chart.n_active
     pairs, left_start, by_children = rules.pairs, rules.left_start, rules.by_children
@@ -92,8 +97,8 @@ def _build_span(rules, weights, chart, i, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _close_span(rules, weights, chart, cell):  # type: ignore[no-untyped-def]
-    """Scale the bottom values of a span, and derive its top values: kept, or under a unary rule."""
+def _close_span(rules: Rules, weights: Weights, chart: CoarseChart, cell: int) -> None:
+    """Scale the bottom values of a span and compute its top values: kept, or under a unary rule."""
     bottom, top = chart.bottom[cell], chart.top[cell]
     largest = 0.0
     for b in range(len(bottom)):
@@ -121,10 +126,11 @@ def _close_span(rules, weights, chart, cell):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def fewest_pieces(n, chart):  # type: ignore[no-untyped-def]
-    """Cut a sentence into the fewest spans over which something can be built, the likeliest ones; (n_pieces, 2).
+def fewest_pieces(n: int, chart: CoarseChart) -> np.ndarray:
+    """Cut a sentence into as few spans as possible over which something can be built; (n_pieces, 2).
 
-    A word over which nothing can be built is a piece by itself.
+    Of several such cuts, the most likely is taken. A word over which nothing can be built is a piece by itself, at a
+    cost (1e6 nats) that exceeds the log-probability of any sentence.
     """
     pieces = np.full(n + 1, n + 1, np.int64)
     score = np.full(n + 1, -np.inf)

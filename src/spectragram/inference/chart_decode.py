@@ -1,6 +1,6 @@
 """From posteriors to a tree.
 
-F1-MBR      spans whose label posteriors exceed a threshold, the best set of nested ones: needs no grammar, so
+F1-MBR      the best set of nested spans, by how far their label posteriors exceed a threshold: it needs no grammar, so
             posteriors of different binarisations and models can be averaged
 Viterbi     the best derivation in a forest for any weights of edges, links and items: log posteriors give the
             max-rule-product parse (Petrov & Klein 2007), posteriors Goodman's (1996) labelled recall
@@ -12,15 +12,25 @@ import numpy as np
 from numba import njit
 
 from spectragram.inference.chart_coarse import span_id
+from spectragram.inference.chart_rules import Forest
 
 __all__ = ["add_label_posteriors", "best_brackets", "viterbi"]
 
 
 @njit(cache=True, nogil=True)
-def add_label_posteriors(forest, item_posteriors, link_posteriors, label_of, chain_start, chain_labels, weight, out):  # type: ignore[no-untyped-def]
+def add_label_posteriors(
+    forest: Forest,
+    item_posteriors: np.ndarray,
+    link_posteriors: np.ndarray,
+    label_of: np.ndarray,
+    chain_start: np.ndarray,
+    chain_labels: np.ndarray,
+    weight: float,
+    out: np.ndarray,
+) -> None:
     """Add ``weight`` times p(label over span) to ``out``, (n_cells, n_labels).
 
-    ``label_of`` (n_symbols,) is -1 for symbols that trees do not show; a unary rule u adds the labels
+    ``label_of`` (n_symbols,) is -1 for symbols that do not appear in trees; a unary rule u adds the labels
     ``chain_labels[chain_start[u]:chain_start[u + 1]]``.
     """
     for t in range(len(forest.items)):
@@ -38,7 +48,7 @@ def add_label_posteriors(forest, item_posteriors, link_posteriors, label_of, cha
 
 
 @njit(cache=True, nogil=True)
-def best_brackets(n, posteriors, threshold):  # type: ignore[no-untyped-def]
+def best_brackets(n: int, posteriors: np.ndarray, threshold: float) -> np.ndarray:
     """The set of nested spans with the largest sum over spans and labels of max(0, p - threshold).
 
         best[i, j] = sum over labels of max(0, p(label, i, j) - threshold) + max over k of best[i, k] + best[k, j]
@@ -68,11 +78,17 @@ def best_brackets(n, posteriors, threshold):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def viterbi(forest, edge_weights, link_weights, item_weights, root_weights):  # type: ignore[no-untyped-def]
+def viterbi(
+    forest: Forest,
+    edge_weights: np.ndarray,
+    link_weights: np.ndarray,
+    item_weights: np.ndarray,
+    root_weights: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Best derivation: the chosen edge of every bottom item and link of every top item (-1: none), and the root item.
 
     Weights are added up; ``item_weights`` count for bottom items, ``root_weights`` (n_symbols,) for the root. Returns
-    ``choice`` (n_items,), ``score`` (n_items,) and the root, -1 where no derivation reaches the whole sentence.
+    ``choice`` (n_items,), ``score`` (n_items,) and the root, -1 if no derivation covers the whole sentence.
     """
     items = forest.items
     score = np.full(len(items), -np.inf)

@@ -30,9 +30,9 @@ __all__ = ["Posteriors", "forest_posteriors"]
 
 
 class Posteriors(NamedTuple):
-    """What a model says about a forest; all values are divided by the sentence's own, whatever its sign."""
+    """Posteriors of a forest under a model; all values are divided by the value of the sentence, whatever its sign."""
 
-    sign: float  #: of the sentence's value; 0 where nothing parses
+    sign: float  #: of the value of the sentence; 0 if there is no parse
     log_value: float  #: log of its absolute value
     edges: np.ndarray  #: (n_edges,)
     links: np.ndarray  #: (n_links,)
@@ -40,12 +40,20 @@ class Posteriors(NamedTuple):
 
     @property
     def n_negative(self) -> int:
-        """Items and links with a negative value: none in a probabilistic model."""
+        """Number of items and links with a negative value; 0 for a probabilistic model."""
         return int((self.items < 0.0).sum() + (self.links < 0.0).sum())
 
 
 @njit(cache=True, nogil=True)
-def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type: ignore[no-untyped-def]
+def _inside(
+    rules: Rules,
+    forest: Forest,
+    operators: Operators,
+    lexical: np.ndarray,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    exponent: np.ndarray,
+) -> None:
     """Inside base case and recursion: fill ``alpha`` (flat, item t at ``offset[t]``), the power of two of each span."""
     spans, first_item, first_edge, first_link, items, edges, links = forest
     largest_states = operators.n_states.max()
@@ -77,8 +85,19 @@ def _inside(rules, forest, operators, lexical, offset, alpha, exponent):  # type
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _climb_rule(binary_rules, operators, items, edges, e, base, exponent, offset, alpha, outer):  # type: ignore[no-untyped-def]
-    """Add a rule over a span to its parent's vector: edge ``e`` and those after it with this rule; returns the next."""
+def _climb_rule(
+    binary_rules: np.ndarray,
+    operators: Operators,
+    items: np.ndarray,
+    edges: np.ndarray,
+    e: int,
+    base: int | np.int64,
+    exponent: np.ndarray,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    outer: np.ndarray,
+) -> int:
+    """Add the edges of one rule over a span, from ``e`` on, to the vector of the parent; returns the next edge."""
     parent, rule = edges[e, 0], edges[e, 1]
     n_left = operators.n_states[binary_rules[rule, 1]]
     n_right = operators.n_states[binary_rules[rule, 2]]
@@ -89,7 +108,7 @@ def _climb_rule(binary_rules, operators, items, edges, e, base, exponent, offset
     while e < len(edges) and edges[e, 1] == rule:
         left, right = edges[e, 2], edges[e, 3]
         power = exponent[items[left, 2]] + exponent[items[right, 2]] - base
-        factor = math.ldexp(1.0, max(power, -2000))
+        factor = math.ldexp(1.0, max(power, -2000))  # 2 ** -2000 is 0, and ldexp takes no larger powers
         alpha_c = alpha[offset[right] : offset[right + 1]]
         for y in range(n_left):
             value = alpha[offset[left] + y] * factor
@@ -110,8 +129,10 @@ def _climb_rule(binary_rules, operators, items, edges, e, base, exponent, offset
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _climb_links(operators, items, links, offset, alpha):  # type: ignore[no-untyped-def]
-    """Top vectors of a span from its bottom vectors: kept as they are, or under a unary rule."""
+def _climb_links(
+    operators: Operators, items: np.ndarray, links: np.ndarray, offset: np.ndarray, alpha: np.ndarray
+) -> None:
+    """Top vectors of a span from its bottom vectors, which are kept or put under a unary rule."""
     for upper, rule, lower in links:
         begin = offset[lower]
         if rule < 0:
@@ -129,7 +150,17 @@ def _climb_links(operators, items, links, offset, alpha):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _outside(rules, forest, operators, offset, alpha, exponent, beta, edge_out, link_out):  # type: ignore[no-untyped-def]
+def _outside(
+    rules: Rules,
+    forest: Forest,
+    operators: Operators,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    exponent: np.ndarray,
+    beta: np.ndarray,
+    edge_out: np.ndarray,
+    link_out: np.ndarray,
+) -> None:
     """Outside recursion: fill ``beta`` below the roots, and the posteriors of edges and links."""
     spans, _, first_edge, first_link, items, edges, links = forest
     binary = rules.binary
@@ -146,7 +177,15 @@ def _outside(rules, forest, operators, offset, alpha, exponent, beta, edge_out, 
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _descend_links(operators, items, links, offset, alpha, beta, posteriors):  # type: ignore[no-untyped-def]
+def _descend_links(
+    operators: Operators,
+    items: np.ndarray,
+    links: np.ndarray,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    posteriors: np.ndarray,
+) -> None:
     """Outside vectors of the bottom items of a span from those of its top items, and the posteriors of its links."""
     for e in range(len(links)):
         upper, rule, lower = links[e]
@@ -170,10 +209,21 @@ def _descend_links(operators, items, links, offset, alpha, beta, posteriors):  #
 
 
 @njit(cache=True, nogil=True, fastmath=REORDER)
-def _descend_rule(  # type: ignore[no-untyped-def]
-    binary_rules, operators, items, edges, e, base, exponent, offset, alpha, beta, outer, edge_out
-):
-    """Add to the outside vectors below a rule over a span: edge ``e`` and those after it with this rule; the next."""
+def _descend_rule(
+    binary_rules: np.ndarray,
+    operators: Operators,
+    items: np.ndarray,
+    edges: np.ndarray,
+    e: int,
+    base: int | np.int64,
+    exponent: np.ndarray,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    outer: np.ndarray,
+    edge_out: np.ndarray,
+) -> int:
+    """Add the edges of one rule over a span, from ``e`` on, to the outside vectors below; returns the next edge."""
     parent, rule = edges[e, 0], edges[e, 1]
     n_left = operators.n_states[binary_rules[rule, 1]]
     n_right = operators.n_states[binary_rules[rule, 2]]
@@ -208,7 +258,9 @@ def _descend_rule(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _posteriors(rules, forest, operators, lexical):  # type: ignore[no-untyped-def]
+def _posteriors(
+    rules: Rules, forest: Forest, operators: Operators, lexical: np.ndarray
+) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray]:
     items = forest.items
     offset = np.zeros(len(items) + 1, np.int64)
     for t in range(len(items)):

@@ -29,7 +29,7 @@ class Operators(NamedTuple):
     binary : float64 array
         Tensor of rule a -> b c, as parent, left, right.
     binary_up : float64 array
-        The same tensors as left, right, parent: each pass reads memory in order.
+        The same tensors as left, right, parent, so that the inside pass, too, reads memory in order.
     unary_start : int64 array, shape (n_unary + 1,)
     unary : float64 array
         Matrix of a unary rule, as parent, child.
@@ -94,7 +94,7 @@ def layout(rules: Rules, n_states: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
 
 
 @njit(cache=True, nogil=True)
-def _turned(binary_rules, n_states, start, binary):  # type: ignore[no-untyped-def]
+def _turned(binary_rules: np.ndarray, n_states: np.ndarray, start: np.ndarray, binary: np.ndarray) -> np.ndarray:
     """Every tensor from (parent, left, right) to (left, right, parent)."""
     turned = np.empty_like(binary)
     for r in range(len(binary_rules)):

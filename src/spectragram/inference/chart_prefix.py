@@ -20,7 +20,7 @@ __all__ = ["close_span", "combine", "left_corner_closure"]
 
 
 @njit(cache=True, nogil=True)
-def combine(rules, operators, left, right):  # type: ignore[no-untyped-def]
+def combine(rules: Rules, operators: Operators, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Bottom vector of a span from the top vectors of all its pairs of parts.
 
     ``left`` and ``right`` are (n_splits, n_all_states); returns (n_all_states,).
@@ -62,7 +62,7 @@ def combine(rules, operators, left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def close_span(rules, operators, bottom):  # type: ignore[no-untyped-def]
+def close_span(rules: Rules, operators: Operators, bottom: np.ndarray) -> np.ndarray:
     """Top vector of a span from its bottom vector, both (n_all_states,)."""
     start = operators.state_start
     top = operators.kept * bottom

@@ -1,11 +1,11 @@
-"""Coarse pass, downwards: outside values under a plain PCFG, and the forest of what it finds likely.
+"""Coarse pass, downwards: outside values under a plain PCFG, and the forest of the likely items.
 
     O(b, i, k) += p(a -> b c) O(a, i, j) I(c, k, j)         and the same for c
     keep an edge when O(a, i, j) p(a -> b c) I(b, i, k) I(c, k, j) >= threshold * p(sentence)
 
 Insides I come from :mod:`~spectragram.inference.chart_coarse`. Outsides carry the inverse of a span's power of two,
-divided by p(sentence), which makes inside times outside a posterior. What falls below the threshold takes no part in
-the recursion.
+divided by p(sentence), which makes inside times outside a posterior. Edges below the threshold are left out of the
+recursion.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import math
 import numpy as np
 from numba import njit
 
-from spectragram.inference.chart_coarse import coarse_inside, span_id
+from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, span_id
 from spectragram.inference.chart_rules import Forest, Rules, Weights
 
 __all__ = ["coarse_forest"]
 
 SLACK = 1.0 - 1e-9
-"""An item holds at least the posterior of each of its edges; rounding must not drop it."""
+"""The posterior of an item is at least that of each of its edges; this factor keeps rounding from dropping it."""
 
 
 @njit(cache=True, nogil=True)
-def _append(table, used, a, b, c, d):  # type: ignore[no-untyped-def]
-    """Write a row of four into ``table``, or into a copy twice as long when all rows are used; returns the table."""
+def _append(table: np.ndarray, used: int, a: int | np.int64, b: int | np.int64, c: int, d: int) -> np.ndarray:
+    """Write a row of four into ``table``, or into a copy twice as long if all rows are used; returns the table."""
     if used == len(table):
         bigger = np.empty((2 * used, 4), np.int32)
         for row in range(used):
@@ -38,8 +38,10 @@ def _append(table, used, a, b, c, d):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _prune(rules, weights, chart, threshold):  # type: ignore[no-untyped-def]
-    """Outside pass, longest spans first. Three tables of what is likely enough:
+def _prune(
+    rules: Rules, weights: Weights, chart: CoarseChart, threshold: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Outside pass, longest spans first. Returns three tables of what reaches the threshold:
 
     items (symbol, layer, start, end), edges (rule, start, split, end), links (top symbol, rule or -1, start, end).
     """
@@ -70,8 +72,21 @@ def _prune(rules, weights, chart, threshold):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_items, links, n_links):  # type: ignore[no-untyped-def]
-    """Likely top items of a span, the links below them and the bottom items; fills ``under``, the bottoms' outsides."""
+def _open_span(
+    rules: Rules,
+    weights: Weights,
+    chart: CoarseChart,
+    outside: np.ndarray,
+    under: np.ndarray,
+    i: int,
+    j: int,
+    threshold: float,
+    items: np.ndarray,
+    n_items: int,
+    links: np.ndarray,
+    n_links: int,
+) -> tuple[np.ndarray, int, np.ndarray, int]:
+    """Likely items of a span and the links between them; fills ``under`` with the outside values of bottom items."""
     cell = span_id(i, j)
     bottom, top = chart.bottom[cell], chart.top[cell]
     before = n_items
@@ -106,8 +121,19 @@ def _open_span(rules, weights, chart, outside, under, i, j, threshold, items, n_
 
 
 @njit(cache=True, nogil=True)
-def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n_edges):  # type: ignore[no-untyped-def]
-    """Likely edges of a span, and what they add to the outsides of their parts."""
+def _split_span(
+    rules: Rules,
+    weights: Weights,
+    chart: CoarseChart,
+    outside: np.ndarray,
+    under: np.ndarray,
+    i: int,
+    j: int,
+    threshold: float,
+    edges: np.ndarray,
+    n_edges: int,
+) -> tuple[np.ndarray, int]:
+    """Likely edges of a span; adds their share to the outside values of their children."""
     top, exponent, active, n_active = chart.top, chart.exponent, chart.active, chart.n_active
     pairs, left_start, by_children = rules.pairs, rules.left_start, rules.by_children
     largest = 0.0
@@ -141,13 +167,13 @@ def _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n
 
 
 def _rank(n: int, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Place of spans in the order by length, then by start."""
+    """Rank of spans ordered by length, then by start."""
     shorter = end - start - 1
     return shorter * (n + 1) - shorter * (shorter + 1) // 2 + start
 
 
 def _assemble(rules: Rules, n: int, items: np.ndarray, edges: np.ndarray, links: np.ndarray) -> Forest:
-    """Number what :func:`_prune` kept, shortest spans first, and let edges and links refer to items."""
+    """Number the items that :func:`_prune` kept, shortest spans first, and make edges and links refer to them."""
     rank = _rank(n, items[:, 2], items[:, 3]).astype(np.int64)
     order = np.argsort((rank * 2 + items[:, 1]) * rules.n_symbols + items[:, 0])
     items, rank = items[order], rank[order]
@@ -193,7 +219,7 @@ def coarse_forest(
     lexical: tuple[np.ndarray, np.ndarray, np.ndarray],
     threshold: float,
 ) -> Forest | None:
-    """The forest of edges, links and items whose posterior reaches ``threshold``; None where nothing parses.
+    """The forest of edges, links and items whose posterior reaches ``threshold``; None if there is no parse.
 
     ``lexical`` is ``(lex_start, lex_tag, lex_value)`` as :func:`coarse_inside` takes them.
     """

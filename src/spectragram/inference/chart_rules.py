@@ -1,4 +1,4 @@
-"""The arrays that stand for a grammar and for a packed chart, shared by all dynamic programs over charts.
+"""The arrays that represent a grammar and a packed chart, shared by all dynamic programs over charts.
 
 A span (i, j) covers words i .. j-1. Over each span a symbol may stand on two layers: the *bottom* layer is built
 by a binary rule or by a word, the *top* layer is a bottom item taken as it is (*kept*) or put under one unary rule;
@@ -23,9 +23,9 @@ class Rules(NamedTuple):
     binary : int32 array, shape (n_binary, 3)
         ``parent, left, right``.
     unary : int32 array, shape (n_unary, 2)
-        ``parent, child``; a pair may occur several times (other chains between).
+        ``parent, child``; a pair may occur several times, for different chains between the two.
     by_children : uint32 array, shape (n_binary, 2)
-        ``parent, rule`` of the rules sorted by their children; unsigned, so that the kernels need not ask for the sign.
+        ``parent, rule`` of the rules sorted by their children; unsigned, which saves the kernels a test of the sign.
     pairs : uint32 array, shape (n_pairs + 1, 2)
         ``right child, first row of by_children`` of each pair of children that some rule has, sorted by left child.
     left_start : int32 array, shape (n_symbols + 1,)
@@ -59,7 +59,7 @@ class Weights(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The part of a chart that is worth computing: items, and the ways to build them from smaller ones.
+    """The part of a chart that is worth computing: items, and how they are built from smaller ones.
 
     Items are numbered by span, shorter spans first; within a span bottom items come before top items.
 
@@ -74,7 +74,7 @@ class Forest(NamedTuple):
     edges : int32 array, shape (n_edges, 4)
         ``parent (bottom item), binary rule, left (top item), right (top item)``; in a span sorted by rule.
     links : int32 array, shape (n_links, 3)
-        ``top item, unary rule or -1 where the bottom item is kept, bottom item``.
+        ``top item, unary rule or -1 if the bottom item is kept, bottom item``.
     """
 
     spans: np.ndarray

@@ -1,4 +1,4 @@
-"""The likely part of a forest, numbered anew: what a quick model leaves for slower ones."""
+"""The likely part of a forest: a fast model prunes it for slower ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ __all__ = ["thin_forest"]
 
 
 @njit(cache=True, nogil=True)
-def _thin(forest, edge_posteriors, link_posteriors, item_posteriors, threshold):  # type: ignore[no-untyped-def]
+def _thin(
+    forest: Forest,
+    edge_posteriors: np.ndarray,
+    link_posteriors: np.ndarray,
+    item_posteriors: np.ndarray,
+    threshold: float,
+) -> tuple[np.ndarray, ...]:
     spans, first_item, first_edge, first_link, items, edges, links = forest
     number = np.full(len(items), -1, np.int32)
     span_number = np.full(len(spans), -1, np.int32)

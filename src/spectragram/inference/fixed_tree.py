@@ -1,8 +1,8 @@
-"""Inside-outside over trees that are known: the E-step of an L-PCFG, and the value of a skeletal tree.
+"""Inside-outside over given trees: the E-step of an L-PCFG, and the value of a skeletal tree.
 
     Cohen et al. 2012, figure 2:   f^i = f^right C^{r_i}(f^left),   f^i = c^inf at words,   p(tree) = f^1 c^1
 
-Nodes come children before parents, one tree after the other. A node that is not unary and not under a unary node
+Children come before their parents, and one tree after the other. A node that is not unary and not under a unary node
 stands on the top layer by being *kept* (see :mod:`~spectragram.inference.chart_rules`); its vector includes that
 weight.
 
@@ -43,18 +43,27 @@ class Counts(NamedTuple):
     unary: np.ndarray
     lexical: np.ndarray  #: (n_rows, largest number of states)
     bottom: np.ndarray  #: nodes that are not unary
-    kept: np.ndarray  #: of those, the ones that are top items as they are
+    kept: np.ndarray  #: of those, the ones that are kept as top items
     root: np.ndarray
     log_value: np.ndarray  #: (n_trees,) log p(tree); -inf for a tree without a positive value
 
     def plus(self, other: Counts) -> Counts:
-        """Sum of the counts of two sets of trees, the first one's followed by the second one's values."""
+        """Sums of the counts of two sets of trees; the log-values of the second follow those of the first."""
         sums = [a + b for a, b in zip(self[:-1], other[:-1], strict=True)]
         return Counts._make([*sums, np.concatenate([self.log_value, other.log_value])])
 
 
 @njit(cache=True, nogil=True)
-def _inside_tree(operators, lexical, nodes, first, last, offset, alpha, outer):  # type: ignore[no-untyped-def]
+def _inside_tree(
+    operators: Operators,
+    lexical: np.ndarray,
+    nodes: Nodes,
+    first: int,
+    last: int,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    outer: np.ndarray,
+) -> float:
     """Scaled inside vectors of one tree; returns the log of the product of all scales, -inf if a vector vanishes."""
     log_scale = 0.0
     for n in range(first, last):
@@ -102,7 +111,7 @@ def _inside_tree(operators, lexical, nodes, first, last, offset, alpha, outer): 
 
 
 @njit(cache=True, nogil=True)
-def _largest_tree(tree_start):  # type: ignore[no-untyped-def]
+def _largest_tree(tree_start: np.ndarray) -> int:
     largest = 0
     for t in range(len(tree_start) - 1):
         largest = max(largest, tree_start[t + 1] - tree_start[t])
@@ -110,7 +119,7 @@ def _largest_tree(tree_start):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def tree_values(operators, lexical, nodes):  # type: ignore[no-untyped-def]
+def tree_values(operators: Operators, lexical: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     """Figure 2: sign and log absolute value of every tree, operators of any sign; two float64 arrays (n_trees,)."""
     largest = operators.n_states.max()
     size = _largest_tree(nodes.tree_start)
@@ -136,8 +145,18 @@ def tree_values(operators, lexical, nodes):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
-    """Outside vectors of one tree, each scaled so that alpha . beta = 1, and what they add to the counts."""
+def _outside_tree(
+    operators: Operators,
+    nodes: Nodes,
+    first: int,
+    last: int,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    outer: np.ndarray,
+    counts: tuple[np.ndarray, ...],
+) -> None:
+    """Outside vectors of one tree, each scaled so that alpha . beta = 1; adds the expected counts to ``counts``."""
     binary, unary, lexical, bottom, kept = counts
     for n in range(last - 1, first - 1, -1):
         symbol, rule = nodes.symbol[n], nodes.rule[n]
@@ -160,14 +179,23 @@ def _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, cou
             _below_unary(operators, nodes, n, first, offset, alpha, beta, unary)
         elif nodes.kind[n] == BINARY:
             if nodes.kept[n]:
-                # Below this node the weight of keeping it belongs to the outside.
+                # For the nodes below, the weight of keeping this one is part of the outside.
                 for x in range(m):
                     beta[here + x] *= operators.kept[states + x]
             _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, binary)
 
 
 @njit(cache=True, nogil=True)
-def _below_unary(operators, nodes, n, first, offset, alpha, beta, counts):  # type: ignore[no-untyped-def]
+def _below_unary(
+    operators: Operators,
+    nodes: Nodes,
+    n: int,
+    first: int,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    counts: np.ndarray,
+) -> None:
     """The outside vector of the child of a unary node, and the expected counts of its rule."""
     rule, child = nodes.rule[n], nodes.left[n]
     here, below = offset[n - first], offset[child - first]
@@ -188,7 +216,17 @@ def _below_unary(operators, nodes, n, first, offset, alpha, beta, counts):  # ty
 
 
 @njit(cache=True, nogil=True)
-def _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, counts):  # type: ignore[no-untyped-def]
+def _below_binary(
+    operators: Operators,
+    nodes: Nodes,
+    n: int,
+    first: int,
+    offset: np.ndarray,
+    alpha: np.ndarray,
+    beta: np.ndarray,
+    outer: np.ndarray,
+    counts: np.ndarray,
+) -> None:
     """The outside vectors of both children of a binary node, and the expected counts of its rule."""
     left, right, here = nodes.left[n], nodes.right[n], offset[n - first]
     a_left, a_right = offset[left - first], offset[right - first]
@@ -227,7 +265,9 @@ def _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, counts
 
 
 @njit(cache=True, nogil=True)
-def _expected_counts(operators, lexical_vectors, nodes, first_tree, last_tree):  # type: ignore[no-untyped-def]
+def _expected_counts(
+    operators: Operators, lexical_vectors: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int
+) -> tuple[np.ndarray, ...]:
     largest = operators.n_states.max()
     size = _largest_tree(nodes.tree_start)
     offset = np.zeros(size + 1, np.int64)
@@ -267,7 +307,7 @@ def _expected_counts(operators, lexical_vectors, nodes, first_tree, last_tree): 
 
 
 def expected_counts(operators: Operators, lexical: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int) -> Counts:
-    """Expected counts of rules and states over trees ``first_tree .. last_tree - 1``; probabilities only.
+    """Expected counts of rules and states over trees ``first_tree .. last_tree - 1``, for probabilistic operators.
 
     ``lexical`` (n_rows, largest number of states) holds the vector of each lexical rule.
     """

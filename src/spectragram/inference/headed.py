@@ -8,14 +8,15 @@
     A_sigma             operators                         (2, k, k, m, m)   [direction, head, modifier]
     mu_{i,j}            arc marginals                     (2, n, n)
 
-A *half* is a head with the modifiers on one side and all below them, a *link* a half whose last modifier still lacks
-its outer half. Everything is indexed by direction (LEFT 0, RIGHT 1), head and distance, so that one recursion serves
-both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about ending a half there.
+A *half* is a head with its modifiers on one side and everything below them; a *link* is a half whose last modifier
+still lacks its outer half. Everything is indexed by direction (LEFT 0, RIGHT 1), head and distance, so that one
+recursion serves both sides: ``arcs[d, i, s]`` is about the modifier s places from word i, ``stops[d, i, s]`` about
+ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
 Costs O(n^3 m + n^2 m^2). Weights may be negative (spectral estimates): the sign of Z is returned. Every word is the
-modifier of one arc, so a constant factor for each word changes nothing but Z; it is chosen, and chosen again where
-that was not enough, so that products of hundreds of small numbers stay inside float64.
+modifier of one arc, so a constant factor for each word changes only Z. The factor is chosen, and adjusted if needed,
+so that products of hundreds of small numbers stay inside float64.
 """
 
 from __future__ import annotations
@@ -27,17 +28,27 @@ __all__ = ["LEFT", "RIGHT", "inside_outside"]
 
 LEFT, RIGHT = 0, 1
 TINY, HUGE = 1e-200, 1e200
+"""Values outside this range are rescaled: products of a few more numbers would leave float64."""
 RETRIES = 8
+"""Attempts to find a scale. Chosen by hand, not tuned."""
 
 
 @njit(cache=True, nogil=True)
-def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
+def inside_outside(
+    symbols: np.ndarray,
+    root: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arc_scores: np.ndarray,
+    stop_scores: np.ndarray,
+) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray]:
     """Z and the marginals of one sentence.
 
     symbols (n,) int; root (n,), log-scores of heading the sentence; initial, operators, final as above;
     arc_scores, stop_scores (2, n, n), logarithms of the factors.
-    Returns sign of Z (0 where no tree has weight), log |Z|, and the marginals of roots (n,), arcs and stops (2, n, n),
-    all zero where Z is 0.
+    Returns the sign of Z (0 if all trees have weight 0), log |Z|, and the marginals of roots (n,), arcs and stops
+    (2, n, n), all zero if Z is 0.
     """
     n = len(symbols)
     tops, arcs, stops, log_shift = _bounded(root, arc_scores, stop_scores)
@@ -46,7 +57,7 @@ def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_sc
         links, halves, closed, largest, reached = _inside(symbols, initial, operators, final, arcs, stops)
         if reached == n:
             break
-        # Values at distance s hold s factors of each kind: divide by what they grow with on the way.
+        # Values at distance s hold s factors of each kind, so they grow by this factor with each step of distance.
         step = np.log(largest) / reached
         arcs *= np.exp(-step)
         log_scale += step
@@ -62,8 +73,10 @@ def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_sc
 
 
 @njit(cache=True, nogil=True)
-def _bounded(root, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
-    """Factors with 1 as the largest of each word (over its heads, and over the ends of each half); log of the rest."""
+def _bounded(
+    root: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Factors scaled so that the largest of each word, and of the ends of each half, is 1; log of the scale."""
     n = len(root)
     tops, arcs, stops = np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
     log_shift = 0.0
@@ -89,10 +102,17 @@ def _bounded(root, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no-untyped-def]
-    """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value and the distance it was met at.
+def _inside(
+    symbols: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arcs: np.ndarray,
+    stops: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, int]:
+    """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value, and the distance reached.
 
-    That distance is n unless values leave the safe range before.
+    That distance is n unless values leave the safe range earlier.
     """
     n, m = len(symbols), initial.shape[2]
     links, halves = np.zeros((2, n, n, m)), np.zeros((2, n, n, m))
@@ -135,7 +155,17 @@ def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _outside(symbols, tops, operators, final, arcs, stops, links, halves, closed):  # type: ignore[no-untyped-def]
+def _outside(
+    symbols: np.ndarray,
+    tops: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arcs: np.ndarray,
+    stops: np.ndarray,
+    links: np.ndarray,
+    halves: np.ndarray,
+    closed: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Marginals of roots (n,), arcs and stops (2, n, n): each value times the derivative of Z by it, over Z.
 
     ``tops`` comes divided by Z.
@@ -164,7 +194,7 @@ def _outside(symbols, tops, operators, final, arcs, stops, links, halves, closed
                         out_links[d, i, s, q] += half[q] * outer
                         total += half[q] * links[d, i, s, q]
                     out_closed[d, i + away * s, w - s] += total
-        # All halves of this distance are done, so nothing more is added to its links.
+        # All halves of this distance are complete, so its links are, too.
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):

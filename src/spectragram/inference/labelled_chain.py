@@ -12,14 +12,14 @@ in the state and in the observation vector of label a, so it acts on their produ
 dimension ``pair_observed[q]`` with state dimension ``pair_state[q]``. A probabilistic model (states are states,
 the observation vector holds o(x|a,h)) needs the diagonal pairs only; a spectral one needs all pairs within a label.
 
-With the misprint of figure 2 mended, for i = 1 .. N-1 and back:
+With the misprint of figure 2 corrected, for i = 1 .. N-1 and back:
 
     alpha^1 = c^1               alpha^{i+1} = C(c_{x_i}) alpha^i
     beta^N  = C*(c_{x_N})       beta^i      = beta^{i+1} C(c_{x_i})         mu(a,i) = beta_a^i . alpha_a^i
 
 Sequences of similar length advance together, so every step is one matrix product. Each vector is divided by a
-positive number, which changes neither the ratios of marginals nor their signs: estimated operators can make the
-estimate of p(x) negative, and then the sign of the whole column of marginals is wrong, not that of single ones.
+positive number, which changes neither the ratios of marginals nor their signs. Estimated operators can make the
+estimate of p(x) negative; then the signs of all marginals of a token are wrong, not of single ones.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from numba import njit
 __all__ = ["ChainOperators", "batches", "best_legal_path", "diagonal_operators", "forward_backward"]
 
 TOKENS_A_BATCH = 4096
-"""Enough sequences at a time for matrix-matrix speed, few enough for the cache."""
+"""Enough tokens for the speed of matrix products, few enough for the cache. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def forward_backward(
     group: np.ndarray,
     observations: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Unnormalised marginals of the sequences in ``group``, which one of :func:`batches` gives.
+    """Unnormalised marginals of the sequences in ``group``, one of those that :func:`batches` returns.
 
     Parameters
     ----------
@@ -95,8 +95,8 @@ def forward_backward(
     -------
     tokens : int array, shape (n,)
     marginals : array, shape (n, n_labels)
-        Row j belongs to ``tokens[j]``; each row up to a positive factor. Not normalised, and negative where the
-        operators make it so.
+        Row j belongs to ``tokens[j]``; each row up to a positive factor. They are not normalised, and estimated
+        operators can make them negative.
     log_values : array, shape (len(group),)
         log |p(x)| of each sequence.
     """
@@ -113,8 +113,8 @@ def forward_backward(
     log_scale = np.zeros(len(group))
     for t in range(1, n_steps):
         before = slice(rows[t - 1], rows[t - 1] + active[t])
-        weighed = observed[before] * np.take(alpha[before], operators.pair_state, axis=1)
-        alpha[rows[t] : rows[t + 1]], scale = _scaled(weighed @ operators.transition)
+        weighted = observed[before] * np.take(alpha[before], operators.pair_state, axis=1)
+        alpha[rows[t] : rows[t + 1]], scale = _scaled(weighted @ operators.transition)
         log_scale[: active[t]] += np.log(scale)
 
     beta = _backward(operators, observed, active, rows)
@@ -128,7 +128,7 @@ def forward_backward(
 
 
 def _backward(operators: ChainOperators, observed: np.ndarray, active: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """beta of every token, each up to a positive factor; may overwrite nothing but its own result."""
+    """beta of every token, each up to a positive factor."""
     n_steps = len(active)
     segments = np.flatnonzero(np.diff(operators.pair_state, prepend=-1))
     beta = np.empty((len(observed), len(operators.initial)))
@@ -151,11 +151,13 @@ def _scaled(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True, nogil=True)
-def best_legal_path(offsets, scores, may_follow, may_start):  # type: ignore[no-untyped-def]
+def best_legal_path(
+    offsets: np.ndarray, scores: np.ndarray, may_follow: np.ndarray, may_start: np.ndarray
+) -> np.ndarray:
     """Labels of each sequence with the largest sum of scores such that every label may follow the one before.
 
     (n_sequences + 1,), (n_tokens, n_labels), (n_labels, n_labels) bool, (n_labels,) bool -> (n_tokens,) int32.
-    Where nothing legal exists the step is left free.
+    If no legal label exists, any label is allowed in that step.
     """
     n_tokens, n_labels = scores.shape
     path = np.empty(n_tokens, np.int32)

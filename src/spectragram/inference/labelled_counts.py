@@ -1,7 +1,7 @@
 """Expected counts of a refinement HMM whose labels are known: the E-step of its EM algorithm.
 
-The label of every token is observed, so only the states of that label compete: m^2 operations a token, whatever
-the number of labels.
+The label of every token is observed, so only the states of that label compete: a token takes m^2 operations for any
+number of labels.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ __all__ = ["expected_counts"]
 
 
 @njit(cache=True, nogil=True)
-def expected_counts(  # type: ignore[no-untyped-def]
-    offsets, first, stop, labels, emissions, initial, transition, final, label_starts, posteriors
-):
+def expected_counts(
+    offsets: np.ndarray,
+    first: int,
+    stop: int,
+    labels: np.ndarray,
+    emissions: np.ndarray,
+    initial: np.ndarray,
+    transition: np.ndarray,
+    final: np.ndarray,
+    label_starts: np.ndarray,
+    posteriors: np.ndarray,
+) -> tuple[np.ndarray, float]:
     """Posteriors of the hidden states and expected transitions of sequences ``first`` to ``stop``.
 
     Parameters
@@ -27,7 +36,7 @@ def expected_counts(  # type: ignore[no-untyped-def]
     initial, final : float64 (S,);  transition : float64 (S, S)
         pi(a,h), f(*|a,h), t(b,k|a,h); label a owns states ``label_starts[a]:label_starts[a + 1]``.
     posteriors : float64 (n_tokens, m)
-        Filled with p(h_i | a, x); columns past the label's states stay as they are.
+        Filled with p(h_i | a, x); columns beyond the states of the label are not changed.
 
     Returns
     -------
@@ -51,7 +60,15 @@ def expected_counts(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _forward(labels, emissions, initial, transition, final, label_starts, alpha):  # type: ignore[no-untyped-def]
+def _forward(
+    labels: np.ndarray,
+    emissions: np.ndarray,
+    initial: np.ndarray,
+    transition: np.ndarray,
+    final: np.ndarray,
+    label_starts: np.ndarray,
+    alpha: np.ndarray,
+) -> float:
     """alpha^i_h = p(h_i | a_1..a_i, x_1..x_i), each row a distribution; returns log p(a, x)."""
     log_likelihood = 0.0
     for i in range(len(labels)):
@@ -81,7 +98,16 @@ def _forward(labels, emissions, initial, transition, final, label_starts, alpha)
 
 
 @njit(cache=True, nogil=True)
-def _backward(labels, emissions, transition, final, label_starts, alpha, counts, posteriors):  # type: ignore[no-untyped-def]
+def _backward(
+    labels: np.ndarray,
+    emissions: np.ndarray,
+    transition: np.ndarray,
+    final: np.ndarray,
+    label_starts: np.ndarray,
+    alpha: np.ndarray,
+    counts: np.ndarray,
+    posteriors: np.ndarray,
+) -> None:
     """Adds the expected moves to ``counts`` and fills ``posteriors`` of one sequence."""
     beta = np.zeros(emissions.shape[1])
     ahead = np.zeros(emissions.shape[1])

@@ -1,14 +1,14 @@
 """Log-linear factors of pairs of words: hashed indicator features, their scores and their gradient steps.
 
-A pair is a word i and another one s places away from it in direction d. Every template describes the surroundings of
-both, so a feature is what the template sees at i, what it sees at the other word and, where the template asks for it,
-how far apart they are; one more template pairs the two with every kind of word between them, each kind once:
+A pair is a word i and another word j, s places away from it in direction d. Every template describes the surroundings
+of both words, so a feature consists of what the template sees at i, what it sees at j and, for some templates, the
+distance between them. One more template combines the pair with every kind of word between them, each kind once:
 
     score(d, i, s) = sum_t  w[hash(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between}  w[hash(... + key(b))]
 
-Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one look into
-the table for each template. Different features may share a place in the table; with a few places for each feature that
-occurs this costs nothing that can be measured.
+Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one table
+lookup for each template. Different features may share a place in the table; if the table has a few places for each
+feature that occurs, collisions have no measurable effect.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from numba import njit
 
 __all__ = ["Pairs", "Weights", "context_keys", "find_place", "pair_scores", "step_pairs", "step_weight"]
 
-MIX = np.uint64(0x9E3779B97F4A7C15)
-STIR = np.uint64(0xC2B2AE3D27D4EB4F)
+MIX, STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+"""Odd multipliers that spread keys over 64 bits: the golden ratio, as in Fibonacci hashing, and a prime of xxHash."""
 SMALLEST_STEP = 1e-3
-"""Gradients below this are not worth the memory traffic."""
+"""Smaller gradients are skipped: they change little and cost as many memory accesses. Chosen by hand, not tuned."""
 
 
 class Pairs(NamedTuple):
-    """The pairs of one sentence as a family of templates sees them.
+    """The pairs of one sentence as described by a family of templates.
 
     here, there (2, n, t) uint64: keys of the word itself and of the other one, from :func:`context_keys`;
     grades (n,) int64: the grade of each distance; graded (t,) bool: whether a template looks at it;
-    kinds (n,) int64: what words are as words between; first: the smallest distance of a pair, 0 or 1.
+    kinds (n,) int64: the kind of each word as a word between; first: the smallest distance of a pair, 0 or 1.
     """
 
     here: np.ndarray
@@ -45,8 +45,8 @@ class Pairs(NamedTuple):
 class Weights(NamedTuple):
     """Weights in training, all (2^b,) float32.
 
-    table: the weights; squares: sums of squared gradients; summed: steps times the time they were made at, so that
-    table - summed / now is the average over time.
+    table: the weights; squares: sums of squared gradients; summed: each step times the time at which it was taken, so
+    that table - summed / now is the average over time.
     """
 
     table: np.ndarray
@@ -55,7 +55,7 @@ class Weights(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
+def context_keys(columns: np.ndarray, atoms: np.ndarray) -> np.ndarray:
     """What each template sees at each word, as a 64-bit key.
 
     columns (c, n) int64; atoms (t, a, 2) int64, each a column (-1 for none) and an offset, counted away from the head
@@ -81,15 +81,23 @@ def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, inline="always")
-def find_place(key, shift):  # type: ignore[no-untyped-def]
-    """Where the feature with this key lies in a table of 2^(64 - shift) weights."""
+def find_place(key: np.uint64, shift: np.uint64) -> np.int64:
+    """The place of the feature with this key in a table of 2^(64 - shift) weights."""
     key = (key ^ (key >> np.uint64(32))) * MIX
     return np.int64(key >> shift)
 
 
 @njit(cache=True, nogil=True)
-def _find_places(here, there, grade, graded, between, shift, places):  # type: ignore[no-untyped-def]
-    """Write the places of a pair's features; returns how many there are. The last template is that of words between."""
+def _find_places(
+    here: np.ndarray,
+    there: np.ndarray,
+    grade: int,
+    graded: np.ndarray,
+    between: np.ndarray,
+    shift: np.uint64,
+    places: np.ndarray,
+) -> int:
+    """Write the places of the features of a pair and return their number. The last template is for words between."""
     grade_key = np.uint64(grade + 1) * STIR
     last = len(here) - 1
     for t in range(last):
@@ -104,9 +112,9 @@ def _find_places(here, there, grade, graded, between, shift, places):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
+def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
-    # Taken out of the tuple once: numba counts references each time.
+    # Unpacked once, since numba counts references at each access.
     here, there, grades, graded, kinds, first = pairs
     _, n, n_templates = here.shape
     shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
@@ -127,8 +135,8 @@ def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
-    """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
+def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float, now: float) -> None:
+    """Take a step of AdaGrad along the gradient (2, n, n) of the pairs of a sentence, in place."""
     here, there, grades, graded, kinds, first = pairs
     table, squares, summed = weights
     _, n, n_templates = here.shape
@@ -148,8 +156,8 @@ def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _kinds_outwards(kinds, i, away):  # type: ignore[no-untyped-def]
-    """Kinds of words met on the way from word i, each once; and how many before the word at each distance."""
+def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, np.ndarray]:
+    """Kinds of the words on the way from word i, each once, and how many come before the word at each distance."""
     n = len(kinds)
     seen = np.zeros(kinds.max() + 1, np.bool_)
     between, n_between = np.empty(kinds.max() + 1, np.int64), np.zeros(n, np.int64)
@@ -166,7 +174,9 @@ def _kinds_outwards(kinds, i, away):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def step_weight(table, squares, summed, place, g, rate, now):  # type: ignore[no-untyped-def]
+def step_weight(
+    table: np.ndarray, squares: np.ndarray, summed: np.ndarray, place: int | np.int64, g: float, rate: float, now: float
+) -> None:
     """One step of AdaGrad on one weight, along its gradient g."""
     squares[place] += g * g
     step = rate * g / np.sqrt(squares[place])

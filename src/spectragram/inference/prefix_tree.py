@@ -1,8 +1,8 @@
-"""Strings that begin alike, walked once: the tree of all prefixes of a corpus.
+"""The tree of all prefixes of a corpus, so that common prefixes of strings are processed once.
 
-A forward vector depends on a prefix alone, so strings that share one share the work. The same holds backwards, for
-expected counts: what a node receives from all strings below it is a sum. Samples of short strings shrink several
-times; nothing is lost.
+A forward vector depends only on the prefix, so strings with a common prefix share it. The same holds backwards for
+expected counts, since a node receives the sum over all strings below it. A sample of short strings has several times
+fewer prefixes than tokens.
 
 Nodes are ordered by depth and, within a depth, by symbol: a *group* of nodes reached by the same symbol at the same
 depth is one matrix product (:mod:`spectragram.inference.chain`).
@@ -69,8 +69,9 @@ def grow_prefix_trees(
 ) -> list[PrefixTree]:
     """The same strings as several trees of about ``tokens_per_tree`` tokens, for threads and flat memory.
 
-    Strings with the same first symbols go to the same tree, so that little sharing is lost. How many trees there
-    are depends on the corpus alone: sums over them are the same however many threads work.
+    Strings with the same first symbols go to the same tree, so that little sharing is lost. The number of trees
+    depends only on the corpus, so sums over them are the same for any number of threads. The default size, chosen by
+    hand, gives threads enough work and fits into memory.
     """
     tokens, offsets = np.asarray(tokens, np.int64), np.asarray(offsets, np.int64)
     lengths = np.diff(offsets)
@@ -88,7 +89,10 @@ def grow_prefix_trees(
 
 
 def _first_symbols(tokens: np.ndarray, offsets: np.ndarray, n: int = 4) -> np.ndarray:
-    """The first ``n`` symbols of every string as one number that sorts like them."""
+    """The first ``n`` symbols of every string as one number with the same order.
+
+    Four symbols tell strings apart well enough (any small number would do); large alphabets only leave room for two.
+    """
     base = int(tokens.max(initial=0)) + 2
     if base**n >= 2**62:
         base, n = 2**31, 2
@@ -101,7 +105,7 @@ def _first_symbols(tokens: np.ndarray, offsets: np.ndarray, n: int = 4) -> np.nd
 
 
 def gather_strings(tokens: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Strings ``chosen`` as tokens and offsets of their own, in that order."""
+    """Tokens and offsets of the ``chosen`` strings, in that order."""
     lengths = np.diff(offsets)[chosen]
     new_offsets = np.concatenate([[0], np.cumsum(lengths)])
     index = np.arange(new_offsets[-1]) + np.repeat(offsets[chosen] - new_offsets[:-1], lengths)
@@ -109,7 +113,7 @@ def gather_strings(tokens: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) 
 
 
 @njit(cache=True, nogil=True)
-def _insert(tokens, offsets):  # type: ignore[no-untyped-def]
+def _insert(tokens: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes in order of insertion, found through a hash table over (parent, symbol)."""
     capacity = 16
     while capacity < 2 * (len(tokens) + 1):
@@ -139,7 +143,7 @@ def _insert(tokens, offsets):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _sum_of_descendants(parent, values):  # type: ignore[no-untyped-def]
+def _sum_of_descendants(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum of ``values`` over each node and all nodes below it."""
     total = values.copy()
     for node in range(len(parent) - 1, 0, -1):
@@ -148,7 +152,7 @@ def _sum_of_descendants(parent, values):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def sum_along_paths(parent, values):  # type: ignore[no-untyped-def]
+def sum_along_paths(parent: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Sum of ``values`` over each node and all nodes above it, (n_nodes,) -> (n_nodes,)."""
     total = values.copy()
     for node in range(1, len(parent)):

@@ -1,4 +1,4 @@
-"""Sums over the nodes of known trees, rule by rule, where every node has a vector of its own.
+"""Sums over the nodes of given trees, rule by rule, where every node has its own vector.
 
 With projected outsides and insides these are the correlations D and d of Cohen et al. 2012 (figure 4, step 2); with
 probabilities of states they are the counts of a model whose states are clusters (Narayan & Cohen 2015).
@@ -15,7 +15,14 @@ __all__ = ["count_assignments"]
 
 
 @njit(cache=True, nogil=True)
-def _count_assignments(layout, n_states, nodes, upper, lower, n_lexical):  # type: ignore[no-untyped-def]
+def _count_assignments(
+    layout: tuple[np.ndarray, np.ndarray, np.ndarray],
+    n_states: np.ndarray,
+    nodes: Nodes,
+    upper: np.ndarray,
+    lower: np.ndarray,
+    n_lexical: int,
+) -> tuple[np.ndarray, ...]:
     state_start, binary_start, unary_start = layout
     binary = np.zeros(binary_start[-1])
     unary = np.zeros(unary_start[-1])
@@ -64,7 +71,7 @@ def count_assignments(
     """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule.
 
     ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule
-    and as a child or root. With the same probabilities of states as both, these are counts when all nodes are
-    independent; with projected outsides and insides they are the moments of the spectral learner.
+    and as a child or root. If both are the same probabilities of states, these are the counts of a model
+    with independent nodes; with projected outsides and insides they are the moments of the spectral learner.
     """
     return Counts(*_count_assignments(layout, n_states.astype(np.int32), nodes, upper, lower, n_lexical))

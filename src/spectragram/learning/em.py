@@ -51,6 +51,11 @@ class Refined(Generic[Model]):
     log_likelihoods: list[float] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
 
+    def last_change(self) -> float:
+        """By how much the log-likelihood changed in the last step; infinite before there were two."""
+        values = self.log_likelihoods
+        return abs(values[-1] - values[-2]) if len(values) > 1 else np.inf
+
     def keep(self, model: Model, iteration: int, score: float) -> None:
         """Take a better model over."""
         self.model, self.iteration, self.score = model, iteration, score
@@ -72,24 +77,17 @@ def refine(
 
     Parameters
     ----------
-    steps
-        Yields the next model and the log-likelihood of the one before, or None for an iteration without a new model
-        (an E-step that turned out to be useless).
-    start
-        The model before the first step.
-    max_iter : int
-        Number of steps to take at most.
-    judge
-        Score of a model on held-out data; higher is better.
-    judge_start : bool
-        Whether the start is judged, and returned if no step improves on it.
+    steps, start, max_iter
+        Steps yield the next model and the log-likelihood of the one before, or None if an iteration was wasted and
+        brought no new model. The first step begins at ``start``; at most ``max_iter`` are taken.
+    judge, judge_start
+        Score of a model on held-out data, higher is better; and whether the start is judged, too, and may be returned.
     patience : int, optional
         Stop after this many judgements in a row without an improvement; never by default.
     check_every : int
-        Judge every so many iterations, and the last one.
+        Iterations between two judgements; the last one is always judged.
     tolerance : float, optional
-        Stop when the log-likelihood changes by less; an improvement of the score counts towards ``patience`` only if
-        it is larger.
+        Stop if the log-likelihood changes by less than this; and a score must rise by more to restore the patience.
     report
         Called once for each model: ``report(dev=...)`` if it was judged, ``report(log_likelihood=...)`` if not.
     """
@@ -102,9 +100,8 @@ def refine(
         if step is None:
             continue
         model, log_likelihood = step
-        before = found.log_likelihoods[-1] if found.log_likelihoods else np.nan
-        settled = tolerance is not None and abs(log_likelihood - before) < tolerance
         found.log_likelihoods.append(log_likelihood)
+        settled = tolerance is not None and found.last_change() < tolerance
         if judge is not None and (iteration % check_every == 0 or settled or iteration == max_iter):
             score = judge(model)
             found.scores.append(score)
@@ -119,5 +116,5 @@ def refine(
         if settled or (patience is not None and waited >= patience):
             break
     if judge is not None and not found.scores:
-        found.model = model  # every step was skipped before the first judgement: the last model is as good a guess
+        found.model = model  # nothing was judged, so the last model wins
     return found

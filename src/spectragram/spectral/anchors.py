@@ -43,12 +43,12 @@ __all__ = [
 ]
 
 FLAT = 1e-13
-"""Squared distances below this share of the points' spread are rounding."""
+"""Squared distances below this share of the spread of the points are rounding errors."""
 
 
 @dataclass(frozen=True)
 class OneSided:
-    """What section 5.2 recovers from one side of Q; see the module's table."""
+    """The parameters that section 5.2 recovers from one side of Q; see the table of the module."""
 
     anchors: np.ndarray
     memberships: np.ndarray
@@ -58,7 +58,7 @@ class OneSided:
 
 @dataclass(frozen=True)
 class TwoSided:
-    """What figure 2 recovers: both conditionals with their states matched."""
+    """The parameters that figure 2 recovers: both conditional distributions, with matched states."""
 
     prior: np.ndarray
     left: np.ndarray
@@ -69,10 +69,10 @@ class TwoSided:
 def find_anchors(points: np.ndarray, n_anchors: int, candidates: np.ndarray | None = None) -> np.ndarray:
     """Rows of ``points`` (n, l) that span the hull of all rows: FastAnchorWords of Arora et al. (2013).
 
-    Greedily the row farthest from the affine span of those picked, beginning with the one farthest from the mean;
-    then each anchor in turn gives way to the row farthest from the span of the others. ``candidates`` are the rows
-    that may be picked (all, by default). Where the rows span fewer dimensions than anchors are asked for, the last
-    ones are arbitrary distinct rows.
+    The first anchor is the row farthest from the mean, each further one the row farthest from the affine span of those
+    before; then each anchor in turn is replaced by the row farthest from the span of the others. ``candidates`` are the
+    rows that may be picked (all by default). If the rows span too few dimensions for ``n_anchors``, the last anchors
+    are arbitrary distinct rows.
 
     >>> square = np.array([[0.5, 0.5], [0.0, 0.0], [0.0, 1.0], [0.3, 0.3], [1.0, 0.0]])
     >>> sorted(find_anchors(square, 3).tolist())
@@ -101,7 +101,7 @@ def find_anchors(points: np.ndarray, n_anchors: int, candidates: np.ndarray | No
 
 
 def _clean_up(X: np.ndarray, picked: list[int], distance: np.ndarray, floor: float) -> None:
-    """Second pass of FastAnchorWords, in place: each anchor anew, with all others known.
+    """Second pass of FastAnchorWords, in place: each anchor is chosen again, given all others.
 
     ``distance`` is to the span of all anchors; to that of all but one it is larger by the square of one component.
     """
@@ -123,17 +123,17 @@ def decompose_means(
     tolerance: float = 1e-14,
     n_jobs: int | None = 1,
 ) -> OneSided:
-    """Steps 3 and 4 of section 5.2, for representations that the caller has made (section 6.2: several features).
+    """Steps 3 and 4 of section 5.2, for representations computed by the caller (section 6.2: several features).
 
     Parameters
     ----------
     means : array, shape (d, l)
-        v_f, the mean representation of what occurs with f; rows without mass are ignored.
+        v_f, the mean representation of the contexts of f; rows without mass are ignored.
     mass : array, shape (d,)
         How often, or how probably, f occurs.
     n_states : int
     min_count : float
-        Rows of less mass are never anchors: their means are extreme by chance.
+        Rows with less mass are never anchors, since their means may be extreme by chance.
     tolerance : float
         Of the least squares, see :func:`~spectragram.spectral.simplex.simplex_least_squares`.
     """
@@ -162,7 +162,7 @@ def pivot_decompose(
     rng: np.random.Generator | int = 0,
     n_jobs: int | None = 1,
 ) -> OneSided:
-    """Section 5.2: CCA projection, mean contexts, anchors, simplex least squares; solves one side of Q.
+    """Section 5.2 for one side of Q: CCA projection, mean contexts, anchors, simplex least squares.
 
     Parameters
     ----------
@@ -170,9 +170,9 @@ def pivot_decompose(
         Counts or probabilities.
     n_states : int
     min_count : float
-        Rows that sum to less are never anchors.
+        Rows with a smaller sum are never anchors.
     kappa : float
-        Pseudo-counts in the CCA scaling, in the unit of ``cooccurrence``.
+        Pseudo-counts in the CCA scaling, in the same unit as ``cooccurrence``.
     """
     Q = to_csr(cooccurrence)
     if (Q.data < 0).any() or not Q.data.sum() > 0:
@@ -198,7 +198,7 @@ def pivot_decompose_both(
     rng: np.random.Generator | int = 0,
     n_jobs: int | None = 1,
 ) -> TwoSided:
-    """Figure 2: each side by itself, then the matching of their states by convex EM (step 3).
+    """Figure 2: each side separately, then convex EM to match their states (step 3).
 
     Options as in :func:`pivot_decompose`; ``max_iter`` and ``tolerance`` as in
     :mod:`spectragram.spectral.mixtures`.
@@ -224,16 +224,19 @@ def _component(X: np.ndarray, base: np.ndarray, direction: np.ndarray) -> np.nda
 
 
 def _farthest(distance: np.ndarray, taken: list[int], floor: float) -> int:
-    """Place of the largest squared distance among those not taken; the first where all that is left is rounding."""
+    """Index of the largest squared distance among rows not taken; the first row if only rounding errors are left."""
     allowed = np.where(distance > floor, distance, 0.0)
     allowed[taken] = -1.0
     return int(np.argmax(allowed))
 
 
 def _unit_outside(directions: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """The part of a vector orthogonal to orthonormal rows, at length one; zero where nothing is left."""
+    """The part of a vector orthogonal to orthonormal rows, scaled to length one; zero if nothing is left.
+
+    1e-12 of the length is rounding: nothing that is left of a vector inside the span is larger.
+    """
     rest = vector
-    for _ in range(2):  # the second pass removes what rounding left
+    for _ in range(2):  # the second pass removes rounding errors of the first
         rest = rest - (directions @ rest) @ directions
     length = np.linalg.norm(rest)
     return rest / length if length > 1e-12 * np.linalg.norm(vector) else np.zeros_like(vector)

@@ -1,4 +1,4 @@
-"""CCA scaling: frequent features count less, so that the SVD sees correlation instead of frequency.
+"""CCA scaling: frequent features get smaller weights, so that the SVD reflects correlation instead of frequency.
 
     paper                          here                        shape
     sqrt(n / (count(f) + kappa))   cca_weights(counts, n=n)    (d,)     Cohen et al. 2013, per feature
@@ -9,7 +9,7 @@ Both papers compute the same matrix: with features scaled by sqrt(n / (count + k
 
     (1/n) sum_i phi_i psi_i^T   =   C_fg / sqrt((c_f + kappa) (c_g + kappa)),   C = sum_i (unscaled) phi_i psi_i^T,
 
-which is diag(u)^-1/2 B diag(v)^-1/2 for B = C / n and u = (c + kappa) / n. The number of examples cancels.
+which is diag(u)^-1/2 B diag(v)^-1/2 for B = C / n and u = (c + kappa) / n, so the number of examples cancels.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ __all__ = ["Scaling", "cca_weights"]
 def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np.ndarray:
     """Weight sqrt(n / (count + kappa)) of each feature, (d,) -> (d,); 0 where count and kappa are both 0.
 
-    ``kappa`` pseudo-counts keep rare features from dominating. With ``n`` the number of examples the weights are
-    those of feature rows (whose products are then averaged); with 1 those of rows and columns of a count matrix.
+    ``kappa`` pseudo-counts keep rare features from dominating; about 5 works well in practice. If ``n`` is the
+    number of examples, the weights are for feature rows, whose products are then averaged; if it is 1, they are for
+    the rows and columns of a count matrix.
     """
     counts = np.asarray(counts, np.float64)
     if kappa < 0 or (counts < 0).any():
@@ -57,7 +58,7 @@ class Scaling:
     def from_counts(
         cls, left_counts: np.ndarray, right_counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0
     ) -> Self:
-        """CCA weights of both sides from how often each row and each column was seen."""
+        """CCA weights of both sides from the counts of rows and columns."""
         return cls(cca_weights(left_counts, kappa=kappa, n=n), cca_weights(right_counts, kappa=kappa, n=n))
 
     def apply(self, matrix: Any) -> Any:
@@ -67,8 +68,8 @@ class Scaling:
     def fold(self, subspace: Subspace) -> Subspace:
         """The subspace of a scaled moment as projections of *unscaled* features.
 
-        ``phi @ fold(s).left == (phi * left) @ s.left``: whoever projects raw features, or multiplies raw Hankel
-        blocks, never needs to scale them.
+        ``phi @ fold(s).left == (phi * left) @ s.left``, so raw features or raw Hankel blocks need not be scaled before
+        they are projected.
         """
         return replace(
             subspace,

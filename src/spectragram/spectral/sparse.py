@@ -1,4 +1,4 @@
-"""Sparse matrices in the one form that this package computes with: CSR, float64, indices sorted, no duplicates."""
+"""Sparse matrices in the only form that this package computes with: float64 CSR, sorted indices, no duplicates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_sparse(matrix: Any) -> bool:
 
 
 def to_csr(matrix: Any) -> scipy.sparse.csr_array:
-    """Any matrix as a canonical float64 CSR array; the very one given where it is canonical already."""
+    """Any matrix as a canonical float64 CSR array; the matrix itself if it is canonical already."""
     rows: Any = scipy.sparse.csr_array(matrix)
     if rows.dtype != np.float64:
         rows = rows.astype(np.float64)
