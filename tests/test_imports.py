@@ -25,7 +25,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": LEAVES | {"engine", "data", "spectral", "inference"},
     "metrics": LEAVES,
     "engine": LEAVES,
-    "predictions": LEAVES,
     "storage": LEAVES | {"files"},
     "estimator": LEAVES | {"files", "storage"},
     "kinds": LEAVES | {"files", "storage", "estimator"},

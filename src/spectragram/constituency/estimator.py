@@ -282,7 +282,7 @@ def _parse(model: Model, words: list[str], decoder: str) -> tuple[Tree, Status, 
 
 def _summary(model: Model, settings: Settings, n_trees: int, facts: list[dict[str, float]]) -> dict[str, Any]:
     first = model.grammars[0]
-    words = first.coarse.lexicon.table
+    words = model.words
     scores = [round(fact["dev"], 2) for fact in facts if "dev" in fact]
     return {
         "learner": settings.learner,

@@ -18,6 +18,7 @@ from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.clusters import cluster_shares, random_shares, states_by_count
 from spectragram.constituency.em import em_steps, member_from_shares
 from spectragram.constituency.features import FeatureColumns, extract_features
+from spectragram.constituency.lexicon import WordTable
 from spectragram.constituency.model import Grammar, Member, Model
 from spectragram.constituency.pivot import learn_pivot
 from spectragram.constituency.projection import Projection, project_labels
@@ -80,7 +81,10 @@ def train(
     # Members of different binarisations take turns.
     plan = [(m % len(directions), settings.random_state + m) for m in range(settings.n_models)]
     head_rules = learn_head_rules(trees)
-    prepared = [_prepare(trees, head_rules, direction, settings, resolve_jobs(n_jobs)) for direction in directions]
+    prepared: list[_Prepared] = []
+    for direction in directions:
+        words = prepared[0].trees.words if prepared else None
+        prepared.append(_prepare(trees, words, head_rules, direction, settings, resolve_jobs(n_jobs)))
 
     def learn(number: int, n_jobs: int) -> tuple[Member, dict[str, float]]:
         which, seed = plan[number]
@@ -105,11 +109,16 @@ def _rounded(grammar: Grammar, members: Sequence[Member]) -> Grammar:
 
 
 def _prepare(
-    trees: Sequence[Tree], head_rules: HeadRules, direction: str, settings: Settings, n_jobs: int
+    trees: Sequence[Tree],
+    words: WordTable | None,
+    head_rules: HeadRules,
+    direction: str,
+    settings: Settings,
+    n_jobs: int,
 ) -> _Prepared:
     """Binarise, count the plain PCFG, and learn the model with few states that prunes for the others."""
     treebank = Treebank.from_trees(trees, Binarizer(direction, head_rules=head_rules))  # type: ignore[arg-type]
-    data = TrainingTrees.of(treebank)
+    data = TrainingTrees.of(treebank, words)
     one_state = np.ones(treebank.productions.n_symbols, np.int32)
     coarse = member_from_shares(data, one_state, np.ones((treebank.n_nodes, 1)))
     labels = LabelSet.of_treebank(treebank)

@@ -127,22 +127,19 @@ class Grammar:
         object.__setattr__(self, "label_maps", _label_maps(self.productions, self.labels))
 
     def to_state(self) -> State:
-        """Values and arrays of the grammar; the labels belong to the model."""
+        """Values and arrays of the grammar, without its labels and words, which all grammars of a model share."""
         productions, rules = self.productions.to_state()
-        words, word_arrays = self.coarse.lexicon.table.to_state()
         values = {"productions": productions, "thresholds": list(self.thresholds), "n_members": len(self.members)}
-        arrays = prefixed("rules", rules) | prefixed("words", words | word_arrays)
+        arrays = prefixed("rules", rules)
         arrays |= prefixed("coarse", self.coarse.to_arrays()) | prefixed("middle", self.middle.to_arrays())
         for number, member in enumerate(self.members):
             arrays |= prefixed(f"member{number}", member.to_arrays())
         return values, arrays
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], labels: LabelSet) -> Self:
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], labels: LabelSet, words: WordTable) -> Self:
         """Inverse of :meth:`to_state`."""
         productions = Productions.from_state(values["productions"], without_prefix("rules", arrays))
-        word_arrays = without_prefix("words", arrays)
-        words = WordTable.from_state(word_arrays, word_arrays)
         rules = rules_of(productions)
         names = ["coarse", "middle", *(f"member{number}" for number in range(int(values["n_members"])))]
         coarse, middle, *members = (Member.from_arrays(rules, words, without_prefix(name, arrays)) for name in names)
@@ -190,16 +187,22 @@ class Model:
         """The labels of trees."""
         return self.grammars[0].labels
 
+    @property
+    def words(self) -> WordTable:
+        """The words of the treebank."""
+        return self.grammars[0].coarse.lexicon.table
+
     def to_state(self) -> State:
         """Plain values, and named arrays and lists of strings, for a model file."""
         labels, label_arrays = self.labels.to_state()
-        arrays = prefixed("labels", label_arrays)
+        words, word_arrays = self.words.to_state()
+        arrays = prefixed("labels", label_arrays) | prefixed("words", word_arrays)
         grammars = []
         for number, grammar in enumerate(self.grammars):
             values, part = grammar.to_state()
             grammars.append(values)
             arrays |= prefixed(f"grammar{number}", part)
-        shared = {"decoder": self.decoder, "probabilistic": self.probabilistic, "labels": labels}
+        shared = {"decoder": self.decoder, "probabilistic": self.probabilistic, "labels": labels, "words": words}
         return shared | {"grammars": grammars}, arrays
 
     @classmethod
@@ -208,8 +211,9 @@ class Model:
         if values["decoder"] not in DECODERS or not values["grammars"]:
             raise ValueError("an unknown decoder, or no grammar")
         labels = LabelSet.from_state(values["labels"], without_prefix("labels", arrays))
+        words = WordTable.from_state(values["words"], without_prefix("words", arrays))
         grammars = tuple(
-            Grammar.from_state(state, without_prefix(f"grammar{number}", arrays), labels)
+            Grammar.from_state(state, without_prefix(f"grammar{number}", arrays), labels, words)
             for number, state in enumerate(values["grammars"])
         )
         return cls(grammars, values["decoder"], bool(values["probabilistic"]))

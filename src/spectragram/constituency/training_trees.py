@@ -26,9 +26,12 @@ class TrainingTrees:
     nodes: Nodes
 
     @classmethod
-    def of(cls, treebank: Treebank) -> TrainingTrees:
-        """Number the words, and mark the nodes that are kept as top items (see ``inference.chart_rules``)."""
-        words, row = WordTable.of_treebank(treebank)
+    def of(cls, treebank: Treebank, words: WordTable | None = None) -> TrainingTrees:
+        """Number the words, and mark the nodes that are kept as top items (see ``inference.chart_rules``).
+
+        ``words`` is the table of the same trees in another binarisation, so that both can share one object.
+        """
+        own, row = WordTable.of_treebank(treebank)
         rule = treebank.rule.copy()
         rule[treebank.leaves] = row
         under_unary = np.where(treebank.parent >= 0, treebank.kind[treebank.parent] == UNARY, False)
@@ -36,4 +39,4 @@ class TrainingTrees:
         nodes = Nodes(
             treebank.kind, treebank.symbol, rule, treebank.left, treebank.right, kept, treebank.offsets.astype(np.int64)
         )
-        return cls(treebank, rules_of(treebank.productions), words, nodes)
+        return cls(treebank, rules_of(treebank.productions), words or own, nodes)

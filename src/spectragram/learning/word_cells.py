@@ -212,5 +212,7 @@ def _back_off(
     found = np.empty_like(sums)
     for cell in range(len(counts)):
         prior = found[parents[cell]] if parents[cell] >= 0 else roots[cell]
-        found[cell] = (sums[cell] + kappa[cell] * prior) / (counts[cell] + kappa[cell])
+        size = counts[cell] + kappa[cell]
+        # Cells of the root count nothing and do not back off: there the estimate is that of the root.
+        found[cell] = (sums[cell] + kappa[cell] * prior) / size if size > 0.0 else prior
     return found
