@@ -251,7 +251,7 @@ def test_random_grammars_are_as_well_conditioned_as_asked(
 def test_wrong_parameters_are_refused(finite: LatentPCFG, rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="add up to 1"):
         LatentPCFG(finite.root, finite.rules, finite.binary * 0.9, finite.lexical)
-    with pytest.raises(InputError, match="rules out of order"):
+    with pytest.raises(InputError, match="rules are out of order"):
         LatentPCFG(finite.root, finite.rules[::-1], finite.binary[::-1], finite.lexical)
     with pytest.raises(InputError, match="shapes"):
         LatentPCFG(finite.root, finite.rules, finite.binary[1:], finite.lexical)

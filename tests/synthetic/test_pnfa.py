@@ -127,7 +127,7 @@ def test_strings_are_as_long_as_asked(length: float, rng: np.random.Generator) -
 
 
 def test_what_cannot_be_had_is_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InputError, match=r"reached conditioning 0\.99 .*fewer states"):
+    with pytest.raises(InputError, match=r"reached conditioning 0\.99; .*fewer states"):
         PNFA.random(6, 2, rng=rng, conditioning=0.99)
 
 
