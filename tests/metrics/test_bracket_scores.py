@@ -142,7 +142,7 @@ def test_a_tree_deeper_than_the_stack() -> None:
 
 
 def test_unequal_or_empty_lists_are_refused() -> None:
-    with pytest.raises(InputError, match="1 predicted trees, but more gold"):
+    with pytest.raises(InputError, match="1 predicted trees but more gold"):
         bracket_scores([GOLD, GOLD], [GOLD])
     with pytest.raises(InputError, match="no trees"):
         bracket_scores([], [])

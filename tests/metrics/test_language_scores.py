@@ -21,7 +21,7 @@ def test_next_symbol_error_counts_the_end_too() -> None:
 
 
 def test_next_symbol_error_needs_a_guess_for_the_end() -> None:
-    with pytest.raises(InputError, match="string 1: 2 predictions for 2 symbols"):
+    with pytest.raises(InputError, match="string 1 has 2 predictions for 2 symbols"):
         next_symbol_error(["ab"], ["ab"], stop="$")
 
 

@@ -67,11 +67,11 @@ def test_a_span_is_not_shared_between_sentences() -> None:
 
 
 def test_misaligned_input_is_refused() -> None:
-    with pytest.raises(InputError, match="sentence 2: 1 labels for 2 tokens"):
+    with pytest.raises(InputError, match="sentence 2 has 1 labels for 2 tokens"):
         tagging_scores(POS, [GUESS[0], ["NN"]])
-    with pytest.raises(InputError, match="sentence 1: 1 words for 3 tokens"):
+    with pytest.raises(InputError, match="sentence 1 has 1 words for 3 tokens"):
         tagging_scores(POS, POS, words=[["the"], ["gnu", "eats"]], known=set())
-    with pytest.raises(InputError, match="sentence 1: 2 labels for 1 tokens"):
+    with pytest.raises(InputError, match="sentence 1 has 2 labels for 1 tokens"):
         span_scores([["O"]], [["O", "O"]])
 
 
