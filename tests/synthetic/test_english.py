@@ -21,6 +21,7 @@ from spectragram.synthetic import (
     english_chunks,
     english_dependencies,
     english_derivations,
+    english_grammar,
     english_tagged,
     english_text,
     english_trees,
@@ -150,6 +151,19 @@ def test_chunks_are_base_noun_phrases() -> None:
         labels for words, labels in english_chunks(50) if words[:6] == ["A", "girl", "and", "her", "woman", "were"]
     ]
     assert labels[:6] == ["B-NP", "I-NP", "O", "B-NP", "I-NP", "O"]
+
+
+def test_sentences_that_nest_too_deep_are_rejected(grammar: EnglishGrammar, monkeypatch: pytest.MonkeyPatch) -> None:
+    always_first = iter(lambda: 0.0, None).__next__
+    sentence = grammar.sample(always_first)
+    assert sentence is not None
+    assert depth(sentence) == 5  # TOP, S, NP, DT and the like: the first rules are the short ones
+    monkeypatch.setattr(english_grammar, "MAX_DEPTH", 2)
+    assert grammar.sample(always_first) is None
+
+
+def depth(derivation: Derivation) -> int:
+    return 1 + max(map(depth, derivation.children), default=0)
 
 
 # What is hidden, and that it pays
