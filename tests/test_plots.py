@@ -1,4 +1,4 @@
-"""Pictures are well-formed XML, hold what they were given, and survive hostile text."""
+"""Pictures are well-formed XML, contain the given data, and withstand hostile text."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_line_chart_draws_every_point_inside_the_canvas() -> None:
         assert 0 < float(circle.get("cx", "")) < 640
         assert 0 < float(circle.get("cy", "")) < 380
     heights = [float(circle.get("cy", "")) for circle in circles]
-    assert heights[2] > heights[0] > heights[1] > heights[3]  # larger values stand higher
+    assert heights[2] > heights[0] > heights[1] > heights[3]  # larger values are higher
     assert {"a", "b <c>", "x", "y", "t"} <= set(texts(root))
 
 
 @pytest.mark.parametrize("points", [[], [(1, 1)], [(2, 5), (2, 5)]])
-def test_charts_of_nothing_and_of_one_value(points: list[tuple[float, float]]) -> None:
+def test_charts_with_no_points_or_one_value(points: list[tuple[float, float]]) -> None:
     assert len(list(parse(line_chart({"only": points})).iter(f"{SVG}circle"))) == len(points)
 
 

@@ -92,7 +92,7 @@ def test_cells_are_computed_once_and_survive_an_interruption(tmp_path: Path) -> 
     assert again.cell("a", compute) == 7
     assert len(calls) == 1
     assert Report("paper", "Title", tmp_path, quick=True).cell("a", compute) == 7
-    assert len(calls) == 2  # a quick run is another one
+    assert len(calls) == 2  # a quick run has its own results
     stored = json.loads((tmp_path / "paper.json").read_text())
     assert stored["cells"] == {"a": 7}
 
@@ -234,7 +234,7 @@ def test_counted_moments_approach_the_exact_ones(rng: np.random.Generator) -> No
     assert all(large > 3 * small for large, small in zip(*errors, strict=True))
 
 
-def test_theorems_hold_by_numbers() -> None:
+def test_theorems_hold_numerically() -> None:
     from spectragram.reproduce.cohen_2012 import _errors
     from spectragram.reproduce.stratos_2014 import _recovered
 

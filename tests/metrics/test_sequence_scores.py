@@ -1,4 +1,4 @@
-"""Tagging and span scores by hand; span reading as conlleval does it."""
+"""Tagging and span scores by hand; spans are read as in conlleval."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_reading_spans(scheme: str, labels: str, spans: list[tuple[str, int, int
 
 def test_span_scores_by_hand() -> None:
     gold = [["B-NP", "I-NP", "B-VP", "B-NP", "O"]]
-    # First NP cut short (wrong), VP right, NP right but written with I-, one NP too many at the end.
+    # The first NP is too short, the VP is right, the next NP is right though it starts with I-, the last is spurious.
     guess = [["B-NP", "O", "B-VP", "I-NP", "B-NP"]]
     assert span_scores(gold, guess) == pytest.approx({"precision": 50, "recall": 200 / 3, "f1": 400 / 7})
     table = span_table(gold, guess)
