@@ -27,11 +27,21 @@ __all__ = ["LEFT", "RIGHT", "inside_outside"]
 
 LEFT, RIGHT = 0, 1
 TINY, HUGE = 1e-200, 1e200
+"""Values outside this range are scaled again. A guard against overflow of float64."""
 RETRIES = 8
+"""Attempts to scale a sentence before it counts as one without any tree. Chosen by hand, not tuned."""
 
 
 @njit(cache=True, nogil=True)
-def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
+def inside_outside(
+    symbols: np.ndarray,
+    root: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arc_scores: np.ndarray,
+    stop_scores: np.ndarray,
+) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray]:
     """Z and the marginals of one sentence.
 
     symbols (n,) int; root (n,), log-scores of heading the sentence; initial, operators, final as above;
@@ -62,7 +72,9 @@ def inside_outside(symbols, root, initial, operators, final, arc_scores, stop_sc
 
 
 @njit(cache=True, nogil=True)
-def _bounded(root, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
+def _bounded(
+    root: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
     """Factors with 1 as the largest of each word (over its heads, and over the ends of each half); log of the rest."""
     n = len(root)
     tops, arcs, stops = np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
@@ -89,7 +101,14 @@ def _bounded(root, arc_scores, stop_scores):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no-untyped-def]
+def _inside(
+    symbols: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arcs: np.ndarray,
+    stops: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, int]:
     """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value and the distance it was met at.
 
     That distance is n unless values leave the safe range before.
@@ -135,7 +154,17 @@ def _inside(symbols, initial, operators, final, arcs, stops):  # type: ignore[no
 
 
 @njit(cache=True, nogil=True)
-def _outside(symbols, tops, operators, final, arcs, stops, links, halves, closed):  # type: ignore[no-untyped-def]
+def _outside(
+    symbols: np.ndarray,
+    tops: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arcs: np.ndarray,
+    stops: np.ndarray,
+    links: np.ndarray,
+    halves: np.ndarray,
+    closed: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Marginals of roots (n,), arcs and stops (2, n, n): each value times the derivative of Z by it, over Z.
 
     ``tops`` comes divided by Z.

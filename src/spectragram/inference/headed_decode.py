@@ -16,7 +16,7 @@ __all__ = ["best_heads"]
 
 
 @njit(cache=True, nogil=True)
-def best_heads(root_scores, arc_scores):  # type: ignore[no-untyped-def]
+def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
     """(n,), (2, n, n) -> heads (n,) int32, counted from 1; 0 for the one word below the root."""
     n = len(root_scores)
     closed = np.zeros((2, n, n))
@@ -51,7 +51,7 @@ def best_heads(root_scores, arc_scores):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _follow(top, link_splits, half_splits):  # type: ignore[no-untyped-def]
+def _follow(top: int, link_splits: np.ndarray, half_splits: np.ndarray) -> np.ndarray:
     """Heads of the tree below ``top``; halves that are still to be opened wait on a stack."""
     n = len(link_splits)
     heads = np.zeros(n, np.int32)

@@ -1,14 +1,13 @@
-"""Log-linear factors of pairs of words: hashed indicator features, their scores and their gradient steps.
+"""Log-linear factors of pairs of words: the keys of their features, their scores and their gradient steps.
 
-A pair is a word i and another one s places away from it in direction d. Every template describes the surroundings of
-both, so a feature is what the template sees at i, what it sees at the other word and, where the template asks for it,
-how far apart they are; one more template pairs the two with every kind of word between them, each kind once:
+A pair is a word i and another word s places away from it in direction d. Every template describes the surroundings of
+both, so a feature consists of what the template sees at i, what it sees at the other word and, if the template asks for
+it, how far apart they are. The last template combines the two with every kind of word between them, each kind once:
 
-    score(d, i, s) = sum_t  w[hash(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between}  w[hash(... + key(b))]
+    score(d, i, s) = sum_t w[place(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between} w[place(... + key(b))]
 
 Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one look into
-the table for each template. Different features may share a place in the table; with a few places for each feature that
-occurs this costs nothing that can be measured.
+the table for each template (:mod:`spectragram.inference.hashed`).
 """
 
 from __future__ import annotations
@@ -18,12 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Pairs", "Weights", "context_keys", "find_place", "pair_scores", "step_pairs", "step_weight"]
+from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find_place, step_weight, table_shift
 
-MIX = np.uint64(0x9E3779B97F4A7C15)
-STIR = np.uint64(0xC2B2AE3D27D4EB4F)
-SMALLEST_STEP = 1e-3
-"""Gradients below this are not worth the memory traffic."""
+__all__ = ["Pairs", "arc_keys", "context_keys", "pair_scores", "step_pairs"]
 
 
 class Pairs(NamedTuple):
@@ -31,7 +27,7 @@ class Pairs(NamedTuple):
 
     here, there (2, n, t) uint64: keys of the word itself and of the other one, from :func:`context_keys`;
     grades (n,) int64: the grade of each distance; graded (t,) bool: whether a template looks at it;
-    kinds (n,) int64: what words are as words between; first: the smallest distance of a pair, 0 or 1.
+    kinds (n,) int64: the kind of a word that lies between; first: the smallest distance of a pair, 0 or 1.
     """
 
     here: np.ndarray
@@ -42,20 +38,8 @@ class Pairs(NamedTuple):
     first: int
 
 
-class Weights(NamedTuple):
-    """Weights in training, all (2^b,) float32.
-
-    table: the weights; squares: sums of squared gradients; summed: steps times the time they were made at, so that
-    table - summed / now is the average over time.
-    """
-
-    table: np.ndarray
-    squares: np.ndarray
-    summed: np.ndarray
-
-
 @njit(cache=True, nogil=True)
-def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
+def context_keys(columns: np.ndarray, atoms: np.ndarray) -> np.ndarray:
     """What each template sees at each word, as a 64-bit key.
 
     columns (c, n) int64; atoms (t, a, 2) int64, each a column (-1 for none) and an offset, counted away from the head
@@ -80,16 +64,17 @@ def context_keys(columns, atoms):  # type: ignore[no-untyped-def]
     return keys
 
 
-@njit(cache=True, nogil=True, inline="always")
-def find_place(key, shift):  # type: ignore[no-untyped-def]
-    """Where the feature with this key lies in a table of 2^(64 - shift) weights."""
-    key = (key ^ (key >> np.uint64(32))) * MIX
-    return np.int64(key >> shift)
-
-
 @njit(cache=True, nogil=True)
-def _find_places(here, there, grade, graded, between, shift, places):  # type: ignore[no-untyped-def]
-    """Write the places of a pair's features; returns how many there are. The last template is that of words between."""
+def _find_places(
+    here: np.ndarray,
+    there: np.ndarray,
+    grade: int,
+    graded: np.ndarray,
+    between: np.ndarray,
+    shift: np.uint64,
+    places: np.ndarray,
+) -> int:
+    """Write the places of a pair's features and return their number; the last template is that of words between."""
     grade_key = np.uint64(grade + 1) * STIR
     last = len(here) - 1
     for t in range(last):
@@ -104,12 +89,12 @@ def _find_places(here, there, grade, graded, between, shift, places):  # type: i
 
 
 @njit(cache=True, nogil=True)
-def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
+def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
     # Taken out of the tuple once: numba counts references each time.
     here, there, grades, graded, kinds, first = pairs
     _, n, n_templates = here.shape
-    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    shift = table_shift(table)
     scores = np.zeros((2, n, n))
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
@@ -127,12 +112,12 @@ def pair_scores(pairs, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-def]
+def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float, now: int) -> None:
     """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
     here, there, grades, graded, kinds, first = pairs
     table, squares, summed = weights
     _, n, n_templates = here.shape
-    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    shift = table_shift(table)
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
         away = 2 * d - 1
@@ -148,7 +133,7 @@ def step_pairs(pairs, gradient, weights, rate, now):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True)
-def _kinds_outwards(kinds, i, away):  # type: ignore[no-untyped-def]
+def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, np.ndarray]:
     """Kinds of words met on the way from word i, each once; and how many before the word at each distance."""
     n = len(kinds)
     seen = np.zeros(kinds.max() + 1, np.bool_)
@@ -166,9 +151,21 @@ def _kinds_outwards(kinds, i, away):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def step_weight(table, squares, summed, place, g, rate, now):  # type: ignore[no-untyped-def]
-    """One step of AdaGrad on one weight, along its gradient g."""
-    squares[place] += g * g
-    step = rate * g / np.sqrt(squares[place])
-    table[place] += step
-    summed[place] += step * now
+def arc_keys(pairs: Pairs, heads: np.ndarray) -> np.ndarray:
+    """Keys of the arc above every word of a tree, (n, t) uint64; zero above the root; heads (n,) as in CoNLL-U.
+
+    All templates count alike here: there is none of words between.
+    """
+    here, there, grades, graded, _, _ = pairs
+    _, n, n_templates = here.shape
+    keys = np.zeros((n, n_templates), np.uint64)
+    for j in range(n):
+        i = heads[j] - 1
+        if i >= 0:
+            d = int(i < j)
+            grade = np.uint64(grades[abs(i - j)] + 1) * STIR
+            for t in range(n_templates):
+                keys[j, t] = here[d, i, t] + there[d, j, t]
+                if graded[t]:
+                    keys[j, t] += grade
+    return keys

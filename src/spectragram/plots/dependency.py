@@ -109,7 +109,7 @@ def dependency_page(
         (f"The {direction} automaton of {chosen}, made deterministic", LEGEND + str(automaton)),
     ]
     for sentence, parsed, marginals in zip(
-        sentences, parser.parse(sentences), parser.marginals(sentences), strict=True
+        sentences, parser.predict(sentences), parser.marginals(sentences), strict=True
     ):
         sure = marginals[np.arange(len(parsed)), parsed.heads]
         gold = sentence.heads
