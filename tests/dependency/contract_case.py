@@ -11,8 +11,8 @@ from spectragram.dependency import DependencyParser
 from spectragram.synthetic import english_dependencies
 from tests.test_estimator_contract import ContractCase
 
-TREES = english_dependencies(60, seed=3)
-SOME = english_dependencies(15, seed=4)
+TREES = english_dependencies(50, seed=3)
+SOME = english_dependencies(5, seed=4)
 
 
 def make(**changes: object) -> DependencyParser:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from spectragram.data import Sentence
+from spectragram.dependency import DependencyParser
 from spectragram.dependency.encoding import Alphabet, encode_trees
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
-from spectragram.dependency import DependencyParser
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.learners import Training, learn_grammar, n_reports
 from spectragram.dependency.settings import LEARNERS, Settings, settings_of
@@ -136,9 +136,7 @@ def test_every_learner_reports_as_often_as_it_says(learner: str) -> None:
     _, training = sampled(30)
     reported: list[dict[str, object]] = []
     asked = settings(learner, max_iter=3)
-    learn_grammar(
-        training, asked, rng=np.random.default_rng(0), report=lambda n=1, **facts: reported.append(facts)
-    )
+    learn_grammar(training, asked, rng=np.random.default_rng(0), report=lambda n=1, **facts: reported.append(facts))
     assert len(reported) == n_reports(training, asked) > 0
     assert {name for facts in reported for name in facts} <= {"log_likelihood"}
 

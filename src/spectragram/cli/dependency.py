@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from spectragram.data import Sentence
-    from spectragram.data.inputs import Dependencies
 
 SHOWN_TREES = 5
 """Trees of a file that a page shows; more would make it slow to scroll."""
@@ -58,6 +57,7 @@ def train(
     quiet: given.Quiet = False,
 ) -> None:
     """Learn from trees in CoNLL-U."""
+    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
 
     parser = DependencyParser(
@@ -76,7 +76,10 @@ def train(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    parser.fit(_tagged(data, tagger), dev=None if dev is None else _tagged(dev, tagger))
+    if tagger:
+        parser.fit(_tagged(as_dependencies(data), tagger), dev=dev and _tagged(as_dependencies(dev), tagger))
+    else:
+        parser.fit(data, dev=dev)
     parser.save(out)
     trained(out, parser.summary_, quiet=quiet)
 
@@ -190,18 +193,13 @@ def _number_or_name(text: str) -> str | float:
         return text
 
 
-def _tagged(source: Dependencies, taggers: list[str] | None) -> Dependencies:
-    """The sentences with the tags of tagger models, each in the column that it was trained on, and no other tags.
-
-    Without taggers the source stays as it is.
-    """
-    if not taggers:
-        return source
-    from spectragram.data.inputs import as_dependencies
+def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Sentence]:
+    """The sentences with the tags of tagger models, each in the column that it was trained on, and no other tags."""
+    if not taggers or not sentences:
+        return sentences
     from spectragram.errors import InputError
     from spectragram.tagging import Tagger
 
-    sentences = as_dependencies(source, may_be_empty=True)
     columns = {name: [["_"] * len(sentence) for sentence in sentences] for name in ("upos", "xpos")}
     for path in taggers:
         model = Tagger.load(path)

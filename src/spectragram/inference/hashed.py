@@ -66,7 +66,7 @@ def find_place(key: np.uint64, shift: np.uint64) -> np.int64:
 
 @njit(cache=True, nogil=True)
 def step_weight(
-    table: np.ndarray, squares: np.ndarray, summed: np.ndarray, place: int, g: float, rate: float, now: int
+    table: np.ndarray, squares: np.ndarray, summed: np.ndarray, place: np.int64, g: float, rate: float, now: int
 ) -> None:
     """One step of AdaGrad on one weight, along its gradient g."""
     squares[place] += g * g
