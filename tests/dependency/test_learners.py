@@ -1,4 +1,4 @@
-"""Learners of head automata: baselines by hand, recovery of known grammars, probabilities that are some."""
+"""Learners of head automata: baselines by hand, recovery of known grammars, proper probabilities."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_no_modifier_is_impossible(learner: str) -> None:
 
 
 def test_det_counts_and_shrinks() -> None:
-    """Two trees 'b a' with head b: the left automaton of b stops half of the time."""
+    """Trees of two words with head b: after one modifier the left automaton of b stops."""
     pair = Sentence.from_words(["x", "y"], xpos=["a", "b"], head=["2", "0"])
     alphabet = Alphabet.of([pair] * 500)
     heads, _ = encode_trees([pair] * 500)
