@@ -84,7 +84,7 @@ def _uas(report: Report, folder: Path, **parameters: Any) -> list[float]:
     def compute() -> list[float]:
         training, dev = (_sentences(folder / name) for name in ("train.conllu.gz", "dev.conllu"))
         started = time.process_time()
-        parser = DependencyParser(factors=False, **parameters).fit(training)
+        parser = DependencyParser(factors=False, n_jobs=1, **parameters).fit(training)
         seconds = time.process_time() - started
         return [float(parser.evaluate(dev)["uas"]), round(seconds, 3)]
 
