@@ -1,7 +1,10 @@
-"""What notebooks show: well-formed pictures with the words in them, text alone where a picture would not help."""
+"""Notebooks and pages show well-formed pictures with the words in them, or text where a picture would not help."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,7 +13,8 @@ import pytest
 
 import spectragram as sg
 from spectragram.automata.wfa import WFA
-from spectragram.data import Sentence, parse_tree
+from spectragram.cli import main
+from spectragram.data import Sentence, parse_tree, write_conllu
 from spectragram.data.trees import Tree
 from spectragram.spectral import find_subspace
 from spectragram.synthetic import english_dependencies, english_tagged, english_trees
@@ -60,9 +64,14 @@ TRAINED = {
 }
 
 
+@cache
+def trained(kind: str) -> Any:
+    return TRAINED[kind]()
+
+
 @pytest.mark.parametrize("kind", list(sg.KINDS))
 def test_models_show_parameters_summary_and_a_picture(kind: str) -> None:
-    model: Any = TRAINED[kind]()
+    model = trained(kind)
     shown = words_in(model._repr_html_())
     assert type(model).__name__ in shown
     assert all(name in shown for name in model.get_params())
@@ -74,8 +83,35 @@ def test_models_show_parameters_summary_and_a_picture(kind: str) -> None:
 
 def test_a_model_that_is_not_trained_says_so() -> None:
     assert "not trained yet" in words_in(sg.Tagger()._repr_html_())
-    assert "not trained yet" not in words_in(TRAINED["tagger"]()._repr_html_())
+    assert "not trained yet" not in words_in(trained("tagger")._repr_html_())
 
 
 def test_text_of_parameters_is_escaped() -> None:
     assert "<script>" not in str(sg.Tagger(learner="<script>")._repr_html_())
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "n_pictures", "words"),
+    [
+        ("automaton", (), 2, ("singular value",)),
+        ("lm", (), 0, ("<table>",)),
+        ("clusters", (), 1, ("<details", "the")),
+        ("constituency", ("--sentence", "The <b> dog barked ."), 3, ("&lt;b&gt;", "NP")),
+        ("dependency", ("--parse", "{conllu}"), 3, ("nsubj", "root")),
+        ("tagger", (), 2, ("NN", "the")),
+    ],
+)
+def test_pages_hold_pictures_and_escaped_words(
+    kind: str, options: tuple[str, ...], n_pictures: int, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    trained(kind).save(tmp_path / "model")
+    write_conllu(english_dependencies(2), tmp_path / "two.conllu")
+    given = [option.format(conllu=tmp_path / "two.conllu") for option in options]
+    assert main(["inspect", str(tmp_path / "model"), "--html", str(tmp_path / "page.html"), *given]) == 0
+    page = (tmp_path / "page.html").read_text()
+    pictures = re.findall("<svg.*?</svg>", page, re.DOTALL)
+    assert len(pictures) == n_pictures
+    for picture in pictures:
+        ElementTree.fromstring(picture)
+    assert all(word in page for word in words)
+    assert "<b>" not in page

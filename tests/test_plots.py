@@ -1,16 +1,22 @@
-"""Pictures are well-formed XML, hold what they were given, and survive hostile text."""
+"""Pictures are well-formed XML, contain the given data, and withstand hostile text."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+import spectragram.plots
+from spectragram.automata.wfa import WFA
+from spectragram.data import Sentence, parse_tree
 from spectragram.plots import Drawing, bar_chart, heat_map, html_page, line_chart
 from spectragram.plots.charts import nice_ticks
-from spectragram.plots.page import html_table
-from spectragram.plots.svg import mix, text_width
+from spectragram.plots.page import html_table, save_page
+from spectragram.plots.svg import PALETTE, mix, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -41,12 +47,12 @@ def test_line_chart_draws_every_point_inside_the_canvas() -> None:
         assert 0 < float(circle.get("cx", "")) < 640
         assert 0 < float(circle.get("cy", "")) < 380
     heights = [float(circle.get("cy", "")) for circle in circles]
-    assert heights[2] > heights[0] > heights[1] > heights[3]  # larger values stand higher
+    assert heights[2] > heights[0] > heights[1] > heights[3]  # larger values are higher
     assert {"a", "b <c>", "x", "y", "t"} <= set(texts(root))
 
 
 @pytest.mark.parametrize("points", [[], [(1, 1)], [(2, 5), (2, 5)]])
-def test_charts_of_nothing_and_of_one_value(points: list[tuple[float, float]]) -> None:
+def test_charts_with_no_points_or_one_value(points: list[tuple[float, float]]) -> None:
     assert len(list(parse(line_chart({"only": points})).iter(f"{SVG}circle"))) == len(points)
 
 
@@ -80,5 +86,77 @@ def test_page_escapes_and_saves(tmp_path: Path) -> None:
     assert "<x>" not in page
     assert "&lt;x&gt;" in page
     assert '<td class="n">1.5</td>' in page
+    save_page(tmp_path / "page.html", page)
+    assert (tmp_path / "page.html").read_text() == page
     Drawing(3, 3).save(tmp_path / "d.svg")
     assert (tmp_path / "d.svg").read_text().startswith("<svg")
+
+
+def test_small_numbers_keep_their_digits_and_lists_are_joined() -> None:
+    shown = html_table(["a"], [[0.00012], [0.0], [7], [True], [{"x": 1, "y": 2}], [["p", "q"]]])
+    cells = ElementTree.fromstring(shown).iter("td")
+    assert [cell.text for cell in cells] == ["1.2e-04", "0", "7", "True", "x: 1, y: 2", "p, q"]
+
+
+def test_a_placed_drawing_is_moved() -> None:
+    inner, outer = Drawing(10, 10), Drawing(50, 50)
+    inner.circle(1, 2, 3)
+    outer.place(inner, 20, 30.5)
+    (group,) = parse(outer).iter(f"{SVG}g")
+    assert group.get("transform") == "translate(20,30.5)"
+    assert [circle.get("cx") for circle in group.iter(f"{SVG}circle")] == ["1"]
+    assert outer._repr_svg_() == str(outer)
+
+
+# Drawings of model objects are imported on first use.
+
+
+def test_drawings_are_listed_before_they_are_imported() -> None:
+    code = "import sys, spectragram.plots as p; print(*dir(p)); print('spectragram.automata' in sys.modules)"
+    listed, loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert {"draw_automaton", "draw_tree", "hierarchy_drawing", "line_chart"} <= set(listed.split())
+    assert set(spectragram.plots.__all__) <= set(listed.split())
+    assert loaded == "False"
+
+
+def test_every_listed_name_is_there() -> None:
+    for name in spectragram.plots.__all__:
+        assert callable(getattr(spectragram.plots, name)), name
+
+
+def test_an_unknown_name_is_told_with_the_known_ones() -> None:
+    with pytest.raises(AttributeError, match=r"'draw_cat'.*draw_tree"):
+        spectragram.plots.draw_cat
+
+
+def test_labels_of_a_tree_stand_above_their_words() -> None:
+    root = parse(spectragram.plots.draw_tree(parse_tree("(S (NP (DT a) (NN <cat>)) (VP (VBZ sleeps)))"), "A tree"))
+    at = {e.text: (float(e.get("x", "")), float(e.get("y", ""))) for e in root.iter(f"{SVG}text")}
+    assert set(at) == {"A tree", "S", "NP", "VP", "DT", "NN", "VBZ", "a", "<cat>", "sleeps"}
+    assert at["a"][0] < at["<cat>"][0] < at["sleeps"][0]
+    assert at["S"][1] < at["NP"][1] < at["DT"][1] < at["a"][1]
+    assert at["NP"][0] == pytest.approx((at["DT"][0] + at["NN"][0]) / 2, abs=0.01)
+
+
+def test_wrong_arcs_are_red_and_improbable_ones_pale() -> None:
+    sentence = Sentence.from_words(["dogs", "chase", "cats"], head=["2", "0", "2"], deprel=["nsubj", "root", "obj"])
+    sure = np.array([1.0, 1.0, 0.5])
+    root = parse(spectragram.plots.draw_dependencies(sentence, probabilities=sure, gold=[3, 0, 2], title="Arcs"))
+    wrong, pale = (path.get("stroke") for path in root.iter(f"{SVG}path"))
+    assert wrong == PALETTE[1]
+    assert pale == mix(0.65, high=PALETTE[0])
+    assert {"dogs", "nsubj", "obj", "Arcs"} <= set(root.itertext())
+
+
+def test_automata_show_their_symbols_and_where_strings_end() -> None:
+    # State 0 reads a and goes to state 1, which reads b and stays, or ends.
+    a, b = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [0.0, 0.5]])
+    wfa = WFA(np.array([1.0, 0.0]), np.stack([a, b]), np.array([0.0, 0.5]))
+    graph = spectragram.plots.graph_of_wfa(wfa, ["a", "b"])
+    assert graph.edges == {(0, 1): "a 1", (1, 1): "b 0.5"}
+    root = parse(spectragram.plots.draw_automaton(graph, "Title"))
+    assert {"a 1", "b 0.5", "0.50", "Title"} <= set(texts(root))
+    rings = [circle for circle in root.iter(f"{SVG}circle") if circle.get("fill") == "none"]
+    assert len(rings) == 1

@@ -35,10 +35,10 @@ def run(quick: bool) -> list[Row]:
     train, dev = _read(folder / "wsj-dependencies", "train.conllu.gz", "dev.conllu")
     rows = []
     for name, (parameters, anchor, source) in PAPER_MODELS.items():
-        scores = DependencyParser(factors=False, n_jobs=-1, **parameters).fit(train).evaluate(dev)
+        scores = DependencyParser(factors=False, **parameters).fit(train).evaluate(dev)
         rows.append(score(f"WSJ sample, {name}", "UAS", scores["uas"], anchor, source))
     for name, (parameters, anchor, source) in FACTORED.items():
-        scores = DependencyParser(n_jobs=-1, **parameters).fit(train).evaluate(dev)
+        scores = DependencyParser(**parameters).fit(train).evaluate(dev)
         rows.append(score(f"WSJ sample, factors, {name}", "UAS", scores["uas"], anchor, source))
         rows.append(score(f"WSJ sample, factors, {name}", "UAS without punctuation", scores["uas_nopunct"]))
     return rows if quick else rows + _web_rows(folder / "ud-ewt")
@@ -48,7 +48,7 @@ def _web_rows(folder: Path) -> list[Row]:
     train, dev = _read(folder, "en_ewt-ud-train.conllu.gz", "en_ewt-ud-dev.conllu.gz")
     rows = []
     for name, words in (("tags alone", False), ("words", True)):
-        scores = DependencyParser(words=words, n_jobs=-1).fit(train).evaluate(dev)
+        scores = DependencyParser(words=words).fit(train).evaluate(dev)
         rows += [score(f"EWT, gold tags, {name}", key.upper(), scores[key]) for key in ("uas", "las")]
     return rows
 

@@ -18,7 +18,7 @@ def run(quick: bool) -> list[Row]:
     else:
         train = english_dependencies(3000)
     sentences = train[:600]
-    DependencyParser(n_epochs=1).fit(train[:100]).parse(train[:10])  # compile
+    DependencyParser(n_epochs=1, n_jobs=2).fit(train[:100]).predict(train[:10])  # compile
     rows = []
     for name, parameters in (("default", {}), ("fast", {"preset": "fast"}), ("spectral, no factors", _SPECTRAL)):
         if quick and name == "fast":
@@ -31,7 +31,7 @@ def run(quick: bool) -> list[Row]:
         rows.append(row(f"train, {name}, 2 cores", "seconds", wall, 15.0 if target else None, target, "lower"))
         rows.append(row(f"train, {name}", "CPU seconds", cpu, 15.0 if target else None, target, "lower"))
         wall, cpu = time.perf_counter(), time.process_time()
-        parser.parse(sentences)
+        parser.predict(sentences)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         rate, per_cpu = len(sentences) / wall, len(sentences) / cpu
         rows.append(row(f"parse, {name}, 2 cores", "sentences/s", rate, 500.0 if target else None, target, "higher"))

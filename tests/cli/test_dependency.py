@@ -9,7 +9,7 @@ import pytest
 
 from spectragram.cli import main
 from spectragram.data import read_conllu, write_conllu
-from spectragram.dependency.learners import LEARNERS
+from spectragram.dependency.settings import LEARNERS
 from spectragram.synthetic import english_dependencies
 
 TREES = english_dependencies(150, seed=3)
@@ -126,7 +126,27 @@ def test_bad_trees_are_named_with_file_and_line(
     assert not (tmp_path / "model").exists()
 
 
+def test_dev_is_used_and_reported(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--states", "2", "--iterations", "3", "--epochs", "2", "--out", str(files / "chosen")]
+    dev = ["--dev", str(files / "test.conllu")]
+    assert main(["train", "dependency", str(files / "train.conllu"), *dev, *options]) == 0
+    assert "dev uas" in capsys.readouterr().err
+    assert main(["inspect", str(files / "chosen"), "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert 1 <= summary["iterations"][0] <= 3
+    assert 1 <= summary["epochs"][0] <= 2
+    assert main(["evaluate", str(files / "chosen"), str(files / "test.conllu"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["uas"] == pytest.approx(summary["dev_uas"], abs=0.006)
+
+
+def test_a_head_that_is_not_a_tag_is_named_with_its_option(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(files / "model"), "--head", "NOPE"]) == 2
+    assert "--head NOPE is not a tag of this model" in capsys.readouterr().err
+    assert main(["inspect", str(files / "model"), "--parse", str(files / "test.conllu")]) == 2
+    assert "--html FILE" in capsys.readouterr().err
+
+
 def test_an_unknown_basis_is_refused(files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--basis", "huge", "--out", str(tmp_path / "model")]
     assert main(["train", "dependency", str(files / "train.conllu"), *options]) == 2
-    assert "sigma-lambda" in capsys.readouterr().err
+    assert "--basis huge is not a basis; give sigma-lambda" in capsys.readouterr().err

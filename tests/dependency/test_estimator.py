@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from spectragram.data import Sentence, read_conllu
+from spectragram.data import Sentence, read_conllu, write_conllu
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
+from spectragram.dependency.factors import arc_templates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.inspection import frequent_modifiers, head_dfa
-from spectragram.dependency.model import Member
+from spectragram.dependency.model import Member, Model
+from spectragram.dependency.settings import LEARNERS
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
 
 TREES = english_dependencies(260, seed=3)
 TRAIN, TEST = TREES[:200], TREES[200:]
+DOGS = Sentence.from_words(["old", "dogs"], xpos=["JJ", "NNS"], head=["2", "0"], deprel=["amod", "root"])
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +32,7 @@ def parser() -> DependencyParser:
 
 
 def test_what_is_parsed_is_a_projective_tree_and_nothing_else_changes(parser: DependencyParser) -> None:
-    for sentence, parsed in zip(TEST, parser.parse(TEST), strict=True):
+    for sentence, parsed in zip(TEST, parser.predict(TEST), strict=True):
         assert find_tree_problem(parsed.heads) is None
         assert is_projective(parsed.heads)
         assert parsed.with_heads(sentence.heads, sentence.deprels) == sentence
@@ -58,24 +64,19 @@ def test_estimates_that_are_not_positive_fall_back_and_are_counted(parser: Depen
     turned = Grammar(good.root, one_side, good.operators, good.final)
     negative.model_ = replace(negative.model_, members=(Member(turned, negative.model_.members[0].factors),))
     odd = [sentence for sentence in TEST if len(sentence) % 2][:3]
-    for sentence, heads in zip(odd, negative.predict(odd), strict=True):
-        assert find_tree_problem(heads) is None
-        assert len(heads) == len(sentence)
-    assert negative.n_fallbacks_ == len(odd)
-    parser.predict(odd)
-    assert parser.n_fallbacks_ == 0
+    parsed = negative.predict(odd)
+    for sentence in parsed:
+        assert find_tree_problem(sentence.heads) is None
+    assert parsed.diagnostics["fallbacks"] == negative.marginals(odd).diagnostics["fallbacks"] == len(odd)
+    assert parser.predict(odd).diagnostics == {"fallbacks": 0, "negative": 0}
 
 
 def test_negative_marginals_are_counted_and_reported() -> None:
     signed = DependencyParser(6, "spectral", factors=False).fit(TRAIN)
-    assert signed.n_negative_ == 0
-    scores = signed.evaluate(TEST)
-    assert scores["negative"] == signed.n_negative_ > 0
-    negative = 0
-    for number in range(len(TEST)):
-        chart, _ = signed.model_.chart(signed._encode(TEST).columns(number))
-        negative += int((chart.roots < -1e-9).sum() + (chart.arcs < -1e-9).sum())
-    assert negative == signed.n_negative_
+    counted = signed.evaluate(TEST)["negative"]
+    assert counted == signed.predict(TEST).diagnostics["negative"] > 0
+    charts = [chart for chart, _ in signed.model_.parse(signed.model_.alphabet.encode(TEST))]
+    assert counted == sum(int((chart.roots < -1e-9).sum() + (chart.arcs < -1e-9).sum()) for chart in charts)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +105,34 @@ def test_odd_sentences_are_parsed(parser: DependencyParser) -> None:
     one = Sentence.from_words(["Go"], xpos=["VB"])
     unseen = Sentence.from_words(["x", "y", "z"], xpos=["NN", "NEVER", "VBD"])
     long = Sentence.from_words(["dog"] * 300, xpos=["NN", "VBD", "DT"] * 100)
-    heads = parser.predict([one, unseen, long])
-    assert heads[0].tolist() == [0]
-    for tree in heads:
-        assert find_tree_problem(tree) is None
+    parsed = parser.predict([one, unseen, long])
+    assert parsed[0].heads.tolist() == [0]
+    for sentence in parsed:
+        assert find_tree_problem(sentence.heads) is None
     assert parser.predict([]) == []
+    with pytest.raises(InputError, match="sentence 1 has no words"):
+        parser.predict([one, Sentence.from_words([])])
 
 
 def test_input_without_tags_is_refused_with_a_remedy(parser: DependencyParser) -> None:
-    with pytest.raises(InputError, match="--tagger"):
+    with pytest.raises(InputError, match=r"column XPOS is empty.*--tagger"):
         parser.predict([Sentence.from_words(["dogs", "bark"])])
+
+
+@pytest.mark.parametrize("words", ["dogs bark", ["dogs", "bark"], ("dogs", "bark")])
+def test_plain_words_are_refused_with_a_remedy(parser: DependencyParser, words: object) -> None:
+    with pytest.raises(InputError, match=r"sentence 1 consists of words alone.*column XPOS.*with a tagger"):
+        parser.predict([TEST[0], words])
+    with pytest.raises(InputError, match="words alone"):
+        parser.marginals([words])
+
+
+def test_paths_strings_and_sentences_are_parsed_alike(parser: DependencyParser, tmp_path: Path) -> None:
+    write_conllu(TEST[:3], tmp_path / "test.conllu")
+    expected = [str(sentence) for sentence in parser.predict(TEST[:3])]
+    for data in (tmp_path / "test.conllu", str(tmp_path / "test.conllu"), [str(sentence) for sentence in TEST[:3]]):
+        assert [str(sentence) for sentence in parser.predict(data)] == expected
+    assert parser.score(tmp_path / "test.conllu") == parser.score(TEST[:3])
 
 
 def test_trees_that_cross_are_lifted_and_counted() -> None:
@@ -131,13 +150,13 @@ def test_tags_alone_ignore_words() -> None:
 
 def test_a_treebank_without_relations_is_fine() -> None:
     bare = [tree.with_columns(deprel=["_"] * len(tree)) for tree in TRAIN[:40]]
-    parsed = DependencyParser(1, max_iter=1, n_epochs=1).fit(bare).parse(TEST[:5])
+    parsed = DependencyParser(1, max_iter=1, n_epochs=1).fit(bare).predict(TEST[:5])
     assert {label for sentence in parsed for label in sentence.deprels} == {"_"}
 
 
 def test_an_ensemble_averages_its_members() -> None:
     three = DependencyParser(2, max_iter=2, n_epochs=1, n_models=3).fit(TRAIN[:80])
-    columns = three._encode(TEST[:1]).columns(0)
+    columns = three.model_.alphabet.encode(TEST[:1]).columns(0)
     charts = [member.chart(columns, three.model_.fallback)[0] for member in three.model_.members]
     assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
     mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
@@ -145,10 +164,101 @@ def test_an_ensemble_averages_its_members() -> None:
 
 
 def test_tables_of_a_wrong_size_are_refused(parser: DependencyParser) -> None:
-    values, arrays = parser._get_state()
-    for name in ("0.arc_weights", "0.stop_weights", "label_weights"):
+    values, arrays = parser.model_.to_state()
+    for name in ("member0.factors.arc_weights", "member0.factors.stop_weights", "labels.weights"):
         with pytest.raises(ValueError, match="table"):
-            DependencyParser()._set_state(values, arrays | {name: arrays[name][:-1]})
+            Model.from_state(values, arrays | {name: arrays[name][:-1]})
+
+
+def test_parts_of_a_file_that_do_not_fit_are_refused(parser: DependencyParser) -> None:
+    values, arrays = parser.model_.to_state()
+    for name, changed, said in (
+        ("alphabet.coarse_of", arrays["alphabet.coarse_of"][:-1], "coarse tags of shape"),
+        ("alphabet.coarse_of", arrays["alphabet.coarse_of"] + 1000, "outside"),
+        ("labels.candidates", arrays["labels.candidates"][:, :-1], "candidates of shape"),
+        ("labels.names", arrays["labels.names"][:-1], "candidates of shape"),
+        ("member0.grammar.final", arrays["member0.grammar.final"][:, :-1], "automata of shapes"),
+        ("sequences.roots", arrays["sequences.roots"][:-1], "modifier sequences"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Model.from_state(values, arrays | {name: changed})
+    with pytest.raises(ValueError, match="without automata"):
+        Model.from_state(values | {"members": []}, arrays)
+    small = DependencyParser(3, "det", factors=False).fit([DOGS]).model_.fallback
+    with pytest.raises(ValueError, match="symbols for"):
+        replace(parser.model_, fallback=small)
+
+
+def test_weights_keep_their_templates(parser: DependencyParser, tmp_path: Path) -> None:
+    """The templates of training travel with the model, whatever the library's own templates become."""
+    alone = DependencyParser(3, words=False, max_iter=2, n_epochs=1).fit(TRAIN[:60])
+    before = np.concatenate([marginals.ravel() for marginals in alone.marginals(TEST[:5])])
+    alone.set_params(words=True).save(tmp_path / "model")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("spectragram.dependency.factors.ARC_TEMPLATES", "t0 | t0")
+        restored = DependencyParser.load(tmp_path / "model")
+    factors = restored.model_.members[0].factors
+    assert factors is not None
+    assert not any("w" in template for template in (*factors.arc_templates.listed, *factors.stop_templates.listed))
+    assert len(factors.arc_templates.listed) == len(arc_templates(words=False).listed) > 10
+    after = np.concatenate([marginals.ravel() for marginals in restored.marginals(TEST[:5])])
+    np.testing.assert_array_equal(before, after)
+
+
+def test_dev_chooses_iterations_and_epochs() -> None:
+    """The chosen numbers give the same model again; and the best of what was tried was chosen."""
+    asked: dict[str, Any] = {"n_states": 3, "max_iter": 4, "n_epochs": 3}
+    dev = TEST[:25]
+    chosen = DependencyParser(**asked).fit(TRAIN[:40], dev=dev)
+    (iterations,), (epochs,) = chosen.summary_["iterations"], chosen.summary_["epochs"]
+    again = DependencyParser(3, max_iter=iterations, n_epochs=epochs).fit(TRAIN[:40])
+    for left, right in zip(chosen.marginals(dev), again.marginals(dev), strict=True):
+        np.testing.assert_array_equal(left, right)
+    tried = [
+        DependencyParser(3, max_iter=iterations, n_epochs=n).fit(TRAIN[:40]).evaluate(dev)["uas"] for n in (1, 2, 3)
+    ]
+    assert max(tried) == tried[epochs - 1] == pytest.approx(chosen.summary_["dev_uas"], abs=0.006)
+    assert "dev_uas" not in again.summary_
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_dev_works_with_every_learner(learner: str) -> None:
+    fitted = DependencyParser(2, learner, factors=learner == "det", max_iter=2, n_epochs=1, n_models=2)
+    summary = fitted.fit(TRAIN[:40], dev=TEST[:10]).summary_
+    assert len(summary["iterations"]) == 2
+    assert 0 < summary["dev_uas"] <= 100
+
+
+def test_labels_and_tags_that_only_held_out_sentences_have_give_no_nan() -> None:
+    strange = [
+        sentence.with_columns(
+            xpos=["NEVER"] * len(sentence), upos=["NEITHER"] * len(sentence), deprel=["unheard"] * len(sentence)
+        )
+        for sentence in TEST[:10]
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted = DependencyParser(2, max_iter=2, n_epochs=1).fit(TRAIN[:40], dev=strange)
+        scores = fitted.evaluate(strange)
+    assert all(np.isfinite(value) for value in scores.values())
+    assert scores["las"] == 0.0
+    assert all(np.isfinite(marginals).all() for marginals in fitted.marginals(strange))
+    labels = fitted.model_.labels
+    assert np.isfinite(labels.weights).all()
+    assert labels.candidates.any(axis=3).all(), "every combination of tags has a candidate"
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_the_smallest_treebanks_are_enough(learner: str) -> None:
+    """One word, or modifiers on one side only, leave most automata without any sequence."""
+    one = Sentence.from_words(["Go"], xpos=["VB"], head=["0"], deprel=["root"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for trees in ([one], [DOGS], [one, DOGS]):
+            fitted = DependencyParser(3, learner, max_iter=2, n_epochs=1).fit(trees)
+            for parsed, marginals in zip(fitted.predict(TEST[:5]), fitted.marginals(TEST[:5]), strict=True):
+                assert find_tree_problem(parsed.heads) is None
+                assert np.isfinite(marginals).all()
 
 
 def test_inspection_shows_modifiers_and_automata(parser: DependencyParser) -> None:
@@ -158,7 +268,7 @@ def test_inspection_shows_modifiers_and_automata(parser: DependencyParser) -> No
     found = head_dfa(parser, "NN", "left", 4)
     assert 1 <= found.dfa.n_states <= 4
     assert all(0.0 <= row[1] <= 1.0 for row in found.rows())
-    with pytest.raises(InputError, match="choose among"):
+    with pytest.raises(InputError, match="head='NOPE' is not a tag of this model; choose among"):
         head_dfa(parser, "NOPE", "left")
     with pytest.raises(InputError, match="left or right"):
         head_dfa(parser, "NN", "up")
@@ -171,7 +281,7 @@ def test_figures_on_the_wsj_sample(data_dir) -> None:  # type: ignore[no-untyped
     dev = list(read_conllu(folder / "dev.conllu", check_tree=True))
 
     def uas(**parameters: object) -> float:
-        return DependencyParser(n_jobs=-1, **parameters).fit(train).evaluate(dev)["uas"]  # type: ignore[arg-type]
+        return DependencyParser(**parameters).fit(train).evaluate(dev)["uas"]  # type: ignore[arg-type]
 
     # The paper's parser from gold tags, minimum-risk decoding; figures are those of a prototype on this corpus.
     assert uas(learner="det", factors=False) > 64.5
@@ -183,7 +293,8 @@ def test_figures_on_the_wsj_sample(data_dir) -> None:  # type: ignore[no-untyped
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"), [({"n_states": 10**6}, "n_states=1000000 needs"), ({"min_mass": 5}, "min_mass=5")]
+    ("wrong", "said"),
+    [({"n_states": 10**6}, "1000000 states in every automaton needs"), ({"min_mass": 5}, "min_mass=5")],
 )
 def test_what_cannot_be_is_refused(wrong: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -1,16 +1,20 @@
-"""Learners of head automata: baselines by hand, recovery of known grammars, probabilities that are some."""
+"""Learners of head automata: baselines by hand, recovery of known grammars, proper probabilities."""
 
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
 
 from spectragram.data import Sentence
+from spectragram.dependency import DependencyParser
 from spectragram.dependency.encoding import Alphabet, encode_trees
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
-from spectragram.dependency.learners import LEARNERS, Training, learn_grammar, n_steps
+from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.learners import Training, learn_grammar, n_reports
+from spectragram.dependency.settings import LEARNERS, Settings, settings_of
 from spectragram.dependency.spectral import head_automaton
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.synthetic.shag import HeadAutomata
@@ -36,11 +40,12 @@ def sampled(n: int, seed: int = 0) -> tuple[HeadAutomata, Training]:
     return truth, Training(sequences, counts, np.array([0, 1, 1, 1]))
 
 
-def learned(name: str, training: Training, n_states: int = 2):
-    return learn_grammar(
-        name, training, n_states, max_iter=15, basis="sigma-lambda", min_mass=0.0, rng=np.random.default_rng(0),
-        n_jobs=1,
-    )  # fmt: skip
+def settings(learner: str, n_states: int = 2, **others: Any) -> Settings:
+    return settings_of(DependencyParser(n_states, learner, **{"max_iter": 15, "basis": "sigma-lambda", **others}))
+
+
+def learned(name: str, training: Training, n_states: int = 2) -> Grammar:
+    return learn_grammar(training, settings(name, n_states), rng=np.random.default_rng(0))[0]
 
 
 STRINGS = [string for length in range(3) for string in itertools.product(range(3), repeat=length)]
@@ -89,7 +94,7 @@ def test_no_modifier_is_impossible(learner: str) -> None:
 
 
 def test_det_counts_and_shrinks() -> None:
-    """Two trees 'b a' with head b: the left automaton of b stops half of the time."""
+    """Trees of two words with head b: after one modifier the left automaton of b stops."""
     pair = Sentence.from_words(["x", "y"], xpos=["a", "b"], head=["2", "0"])
     alphabet = Alphabet.of([pair] * 500)
     heads, _ = encode_trees([pair] * 500)
@@ -108,26 +113,35 @@ def test_em_raises_the_likelihood() -> None:
     _, training = sampled(300)
     values: list[float] = []
     learn_grammar(
-        "em", training, 3, max_iter=8, basis=3.0, min_mass=0.0, rng=np.random.default_rng(0), n_jobs=1,
+        training, settings("em", 3, max_iter=8), rng=np.random.default_rng(0),
         report=lambda log_likelihood: values.append(float(log_likelihood)),
     )  # fmt: skip
-    for direction in (values[:8], values[8:]):
-        assert direction[-1] > direction[0] + 0.01
+    assert len(values) == 8
+    assert values[-1] > values[0] + 0.01
+
+
+def test_a_judge_chooses_the_iteration() -> None:
+    _, training = sampled(100)
+    scores = iter([1.0, 5.0, 3.0, 2.0])
+    chosen, iteration = learn_grammar(
+        training, settings("em", max_iter=4), rng=np.random.default_rng(0), judge=lambda grammar: next(scores)
+    )
+    assert iteration == 2
+    alone, _ = learn_grammar(training, settings("em", max_iter=2), rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(chosen.operators, alone.operators)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_learner_reports_as_often_as_it_says(learner: str) -> None:
     _, training = sampled(30)
     reported: list[dict[str, object]] = []
-    learn_grammar(
-        learner, training, 2, max_iter=3, basis=3.0, min_mass=0.0, rng=np.random.default_rng(0), n_jobs=1,
-        report=lambda n=1, **facts: reported.append(facts),
-    )  # fmt: skip
-    assert len(reported) == n_steps(learner, training, 3) > 0
+    asked = settings(learner, max_iter=3)
+    learn_grammar(training, asked, rng=np.random.default_rng(0), report=lambda n=1, **facts: reported.append(facts))
+    assert len(reported) == n_reports(training, asked) > 0
     assert {name for facts in reported for name in facts} <= {"log_likelihood"}
 
 
-def test_states_that_only_fill_up_arrays_are_not_counted() -> None:
+def test_states_that_only_pad_arrays_are_not_counted() -> None:
     _, training = sampled(300)
     # Nine states are asked for; three modifiers allow three, and DET is one more. The unknown head has DET alone.
     assert learned("spectral", training, 9).n_states_in_all == 2 * (3 * (3 + 1) + 1)

@@ -1,4 +1,4 @@
-"""Our scorers give the figures of the ones that everybody uses: seqeval for spans, the shared task's for heads."""
+"""Our scorers agree with the usual ones: seqeval for spans, and the CoNLL shared task's for heads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_spans_are_scored_as_seqeval_scores_them(rows: list[list[tuple[str, str]
     gold, guess = ([[pair[side] for pair in row] for row in rows] for side in (0, 1))
     ours, table = span_scores(gold, guess), span_table(gold, guess)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # seqeval remarks upon scores without spans
+        warnings.simplefilter("ignore")  # seqeval warns about scores without spans
         for name, score in (("precision", "precision_score"), ("recall", "recall_score"), ("f1", "f1_score")):
             theirs = getattr(seqeval.metrics, score)(gold, guess, zero_division=0)
             assert ours[name] == pytest.approx(100 * theirs), name

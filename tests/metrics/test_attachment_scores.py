@@ -45,10 +45,10 @@ def test_exact_counts_sentences() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"predicted_heads": [[2, 0], [0, 1]]}, "sentence 1: 2 heads for 5 tokens"),
-        ({"predicted_heads": [GOLD[0]]}, "1 predicted sentences, but more gold"),
-        ({"tags": [["NN"] * 5, ["VB"]]}, "sentence 2: 1 tags for 2 tokens"),
-        ({"gold_labels": GOLD_LABELS, "predicted_labels": [["x"] * 5, ["x"]]}, "sentence 2: 1 labels for 2"),
+        ({"predicted_heads": [[2, 0], [0, 1]]}, "sentence 1 has 2 heads for 5 tokens"),
+        ({"predicted_heads": [GOLD[0]]}, "1 predicted sentences but more gold"),
+        ({"tags": [["NN"] * 5, ["VB"]]}, "sentence 2 has 1 tags for 2 tokens"),
+        ({"gold_labels": GOLD_LABELS, "predicted_labels": [["x"] * 5, ["x"]]}, "sentence 2 has 1 labels for 2"),
     ],
 )
 def test_misaligned_input_is_refused(arguments: dict, complaint: str) -> None:

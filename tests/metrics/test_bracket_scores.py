@@ -43,7 +43,7 @@ def tree(text: str) -> Tree:
 GOLD = tree(
     "(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NP (DT a) (NN dog)) (PP (IN with) (NP (NNS spots))))) (. .)))"
 )
-# The PP hangs from the verb and "spots" lost its NP; one tag is wrong.
+# The PP is attached to the verb, "spots" has no NP, and one tag is wrong.
 VERB_ATTACHED = tree(
     "(TOP (S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT a) (JJ dog)) (PP (IN with) (NNS spots))) (. .)))"
 )
@@ -65,7 +65,7 @@ def test_a_worked_sentence() -> None:
 
 def test_punctuation_goes_by_the_gold_tag() -> None:
     gold = tree("(TOP (S (NP (NNS cats)) (, ,) (VP (VBP sleep))))")
-    # The comma is tagged NN and sits inside the NP: dropped by its gold tag, so both spans still match.
+    # The comma is tagged NN inside the NP, but it is removed by its gold tag, so both spans still match.
     assert sentence_brackets(gold, tree("(TOP (S (NP (NNS cats) (NN ,)) (VP (VBP sleep))))")).exact
     # "cats" tagged as a comma is still a word, though its tag is wrong.
     counts = sentence_brackets(gold, tree("(TOP (S (NP (, cats)) (, ,) (VP (VBP sleep))))"))
@@ -142,7 +142,7 @@ def test_a_tree_deeper_than_the_stack() -> None:
 
 
 def test_unequal_or_empty_lists_are_refused() -> None:
-    with pytest.raises(InputError, match="1 predicted trees, but more gold"):
+    with pytest.raises(InputError, match="1 predicted trees but more gold"):
         bracket_scores([GOLD, GOLD], [GOLD])
     with pytest.raises(InputError, match="no trees"):
         bracket_scores([], [])
@@ -188,12 +188,12 @@ def test_swapping_gold_and_prediction_swaps_precision_and_recall(pair: tuple[Tre
 
 
 def retagged(t: Tree) -> Tree:
-    """All words tagged NN: with other punctuation the two directions drop other words."""
+    """The tree with all words tagged NN; otherwise the two directions would remove different punctuation."""
     return Tree("NN", (), t.word) if t.word is not None else Tree(t.label, tuple(map(retagged, t.children)))
 
 
 def damaged(t: Tree) -> list[Tree]:
-    """Prepositional phrases dissolve, verb phrases of an even number of children are misnamed, RB becomes a comma."""
+    """Remove PP brackets, rename VPs with an even number of children, and tag RB as a comma."""
     if t.word is not None:
         return [Tree("," if t.label == "RB" else t.label, (), t.word)]
     below = tuple(node for child in t.children for node in damaged(child))
@@ -203,7 +203,7 @@ def damaged(t: Tree) -> list[Tree]:
 
 
 def test_a_damaged_treebank(data_dir: Path) -> None:
-    """The figures come from an independent scorer on the same two files."""
+    """The expected scores come from an independent scorer on the same two files."""
     lines = (data_dir / "wsj-sample" / "clean" / "dev.txt").read_text(encoding="utf-8").splitlines()
     gold = [tree(line) for line in lines]
     scores = bracket_scores(gold, [damaged(t)[0] for t in gold])

@@ -14,14 +14,14 @@ from spectragram.metrics import next_symbol_error, pautomac_scores, perplexity, 
 
 
 def test_next_symbol_error_counts_the_end_too() -> None:
-    # "ab" makes three events (a, b, end), "" makes one; wrong: b guessed c, and the end of "" missed.
+    # "ab" has three events (a, b, end), "" has one. Two are wrong: b is predicted as c, and the end of "" as a.
     assert next_symbol_error(["ab", ""], ["ac$", "a"], stop="$") == 50
-    # Events weigh the same, not strings: one error in 1 + 4 events.
+    # Events have equal weight, not strings: there is one error in 1 + 4 events.
     assert next_symbol_error([[], [1, 2, 3]], [[7], [1, 2, 3, -1]], stop=-1) == 20
 
 
 def test_next_symbol_error_needs_a_guess_for_the_end() -> None:
-    with pytest.raises(InputError, match="string 1: 2 predictions for 2 symbols"):
+    with pytest.raises(InputError, match="string 1 has 2 predictions for 2 symbols"):
         next_symbol_error(["ab"], ["ab"], stop="$")
 
 
@@ -36,7 +36,7 @@ def test_perplexities_by_hand() -> None:
 
 
 @pytest.mark.parametrize("bad", [[], [np.nan], [np.inf]])
-def test_perplexity_refuses_what_is_no_log_probability(bad: list[float]) -> None:
+def test_perplexity_refuses_invalid_log_probabilities(bad: list[float]) -> None:
     with pytest.raises(InputError):
         perplexity(bad)
 
@@ -56,7 +56,7 @@ def test_pautomac_by_hand() -> None:
 
 def test_pautomac_with_zero_and_negative_predictions() -> None:
     assert pautomac_scores([0.1, 0.1], [0.2, -0.1])["pautomac"] == np.inf
-    # A string that cannot happen may be given nothing.
+    # A string with probability zero needs no positive prediction.
     scores = pautomac_scores([0.1, 0.1, 0.0], [0.3, 0.3, 0.0])
     assert scores["pautomac"] == pytest.approx(2)
     assert scores["nonpositive"] == 1
@@ -65,7 +65,7 @@ def test_pautomac_with_zero_and_negative_predictions() -> None:
 @pytest.mark.parametrize(
     ("solution", "predicted"), [([0.1], [0.1, 0.2]), ([], []), ([0.1], [np.nan]), ([-1.0], [0.1]), ([0.0], [0.1])]
 )
-def test_pautomac_refuses_what_is_no_probability(solution: list[float], predicted: list[float]) -> None:
+def test_pautomac_refuses_invalid_probabilities(solution: list[float], predicted: list[float]) -> None:
     with pytest.raises(InputError):
         pautomac_scores(solution, predicted)
 
@@ -82,7 +82,7 @@ def test_nothing_beats_the_solution_and_scale_does_not_matter(pairs: list[tuple[
     assert pautomac_scores(p, p * scale)["pautomac"] == pytest.approx(scores["pautomac_bound"])
 
 
-# What the true model of each problem scores on its own test strings: the lower bounds of the competition.
+# The score of each problem's true model on its test strings, which is the lower bound of the competition.
 @pytest.mark.parametrize(("problem", "bound"), [(1, 29.898), (3, 49.956), (7, 51.224), (39, 10.002), (45, 24.042)])
 def test_bounds_of_real_problems(data_dir: Path, problem: int, bound: float) -> None:
     lines = (data_dir / "pautomac" / f"{problem}.pautomac_solution.txt").read_text().split()

@@ -1,4 +1,4 @@
-"""Tagging and span scores by hand; span reading as conlleval does it."""
+"""Tagging and span scores by hand; spans are read as in conlleval."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_reading_spans(scheme: str, labels: str, spans: list[tuple[str, int, int
 
 def test_span_scores_by_hand() -> None:
     gold = [["B-NP", "I-NP", "B-VP", "B-NP", "O"]]
-    # First NP cut short (wrong), VP right, NP right but written with I-, one NP too many at the end.
+    # The first NP is too short, the VP is right, the next NP is right though it starts with I-, the last is spurious.
     guess = [["B-NP", "O", "B-VP", "I-NP", "B-NP"]]
     assert span_scores(gold, guess) == pytest.approx({"precision": 50, "recall": 200 / 3, "f1": 400 / 7})
     table = span_table(gold, guess)
@@ -67,11 +67,11 @@ def test_a_span_is_not_shared_between_sentences() -> None:
 
 
 def test_misaligned_input_is_refused() -> None:
-    with pytest.raises(InputError, match="sentence 2: 1 labels for 2 tokens"):
+    with pytest.raises(InputError, match="sentence 2 has 1 labels for 2 tokens"):
         tagging_scores(POS, [GUESS[0], ["NN"]])
-    with pytest.raises(InputError, match="sentence 1: 1 words for 3 tokens"):
+    with pytest.raises(InputError, match="sentence 1 has 1 words for 3 tokens"):
         tagging_scores(POS, POS, words=[["the"], ["gnu", "eats"]], known=set())
-    with pytest.raises(InputError, match="sentence 1: 2 labels for 1 tokens"):
+    with pytest.raises(InputError, match="sentence 1 has 2 labels for 1 tokens"):
         span_scores([["O"]], [["O", "O"]])
 
 

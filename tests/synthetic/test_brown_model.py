@@ -63,7 +63,7 @@ def test_samples_have_the_moments_of_the_model(model: BrownModel, rng: np.random
     pairs = np.zeros((5, 5))
     np.add.at(pairs, (tokens[:, :-1].ravel(), tokens[:, 1:].ravel()), 1 / (n * (length - 1)))
     exact = model.moments(length).bigram
-    # Pairs of one sequence depend on one another: allow for n independent draws, not n (length - 1).
+    # Pairs within a sequence depend on each other, so there are n independent draws, not n (length - 1).
     np.testing.assert_array_less(abs(pairs - exact), 5 * np.sqrt(exact * (1 - exact) / n))
     firsts = np.bincount(tokens[:, 0], minlength=5) / n
     expected = model.emission @ model.initial

@@ -21,6 +21,7 @@ from spectragram.synthetic import (
     english_chunks,
     english_dependencies,
     english_derivations,
+    english_grammar,
     english_tagged,
     english_text,
     english_trees,
@@ -71,7 +72,7 @@ def test_a_seed_is_a_corpus(trees: list[Tree]) -> None:
 
 
 def test_the_sentences_stay_what_they_are() -> None:
-    # Demos and their documentation quote them; a changed corpus should be a decision.
+    # Demos and documentation quote these sentences, so the corpus should only change on purpose.
     assert [" ".join(words) for words in english_text(4)[1:]] == [
         "Her dog visited Lisbon before the storm .",
         "The dogs that walked to a tower have eaten our biscuits badly .",
@@ -145,18 +146,31 @@ def test_dependencies_of_one_sentence() -> None:
 def test_chunks_are_base_noun_phrases() -> None:
     _, labels = english_chunks(3)[2]
     assert " ".join(labels) == "B-NP I-NP O O O B-NP I-NP O O B-NP I-NP O O"
-    # Coordinated noun phrases are two chunks, and what joins them is in neither.
+    # Coordinated noun phrases are two chunks, and the conjunction is in neither.
     (labels,) = [
         labels for words, labels in english_chunks(50) if words[:6] == ["A", "girl", "and", "her", "woman", "were"]
     ]
     assert labels[:6] == ["B-NP", "I-NP", "O", "B-NP", "I-NP", "O"]
 
 
-# What is hidden, and that it pays
+def test_sentences_that_nest_too_deep_are_rejected(grammar: EnglishGrammar, monkeypatch: pytest.MonkeyPatch) -> None:
+    always_first = iter(lambda: 0.0, None).__next__
+    sentence = grammar.sample(always_first)
+    assert sentence is not None
+    assert depth(sentence) == 5  # from TOP to words, by the first rule and the first word everywhere
+    monkeypatch.setattr(english_grammar, "MAX_DEPTH", 2)
+    assert grammar.sample(always_first) is None
+
+
+def depth(derivation: Derivation) -> int:
+    return 1 + max(map(depth, derivation.children), default=0)
+
+
+# Hidden states, and why they help
 
 
 def is_plural(noun_phrase: Tree) -> bool:
-    """Number of a subject, from the tree alone."""
+    """Whether a subject is plural, judged from the visible tree."""
     tags = [child.label for child in noun_phrase.children if child.is_tag]
     if "CC" in tags or "NNS" in tags:
         return True
@@ -166,7 +180,7 @@ def is_plural(noun_phrase: Tree) -> bool:
 
 
 def subjects_and_verbs(trees: list[Tree]) -> Iterator[tuple[Tree, Tree]]:
-    """Subject and finite present verb of every clause that has both."""
+    """Yield the subject and the finite verb of every clause in the present tense."""
     for tree in trees:
         for node in tree.subtrees():
             below = {child.label: child for child in node.children}
@@ -178,10 +192,10 @@ def subjects_and_verbs(trees: list[Tree]) -> Iterator[tuple[Tree, Tree]]:
                     yield below["NP"], verb
 
 
-def test_subject_and_verb_agree_across_what_stands_between(trees: list[Tree]) -> None:
+def test_subject_and_verb_agree_over_any_distance(trees: list[Tree]) -> None:
     pairs = list(subjects_and_verbs(trees))
     assert all((verb.label == "VBP") == is_plural(subject) for subject, verb in pairs)
-    # It takes the whole subject: the noun next to the verb is often of the other number.
+    # The whole subject matters: the noun next to the verb often has the other number.
     misled = [verb for subject, verb in pairs if (subject.tags()[-1] == "NNS") != (verb.label == "VBP")]
     assert len(misled) > 0.1 * len(pairs)
 
@@ -213,7 +227,7 @@ def test_verbs_choose_their_objects(trees: list[Tree]) -> None:
     assert others["food"] < 0.2 * others.total()
 
 
-def test_with_hangs_from_verb_or_noun_by_what_follows(trees: list[Tree]) -> None:
+def test_with_attaches_to_verb_or_noun_by_the_noun_that_follows(trees: list[Tree]) -> None:
     kind_of = {form: kind for kind, nouns in NOUNS.items() for noun in nouns.split() for form in plural(noun)}
     parents: dict[str, set[str]] = defaultdict(set)
     for tree in trees:
@@ -225,14 +239,14 @@ def test_with_hangs_from_verb_or_noun_by_what_follows(trees: list[Tree]) -> None
 
 
 def conditional_entropy(pairs: list[tuple[str, object]]) -> float:
-    """H(second | first) in bits, from counts."""
+    """H(second | first) in bits, estimated from counts."""
     joint, first = Counter(pairs), Counter(a for a, _ in pairs)
     return -sum(n / len(pairs) * math.log2(n / first[a]) for (a, _), n in joint.items())
 
 
-def test_hidden_states_pay(derivations: list[Derivation]) -> None:
+def test_hidden_states_help(derivations: list[Derivation]) -> None:
     found = [node for derivation in derivations for node in nodes(derivation)]
-    # What a label says about the children that trees show, and what the hidden state says.
+    # The hidden state predicts the visible children of a node better than its label does.
     phrases = [node for node in found if node.children]
     shown = [tuple(child.label for child in node.children) for node in phrases]
     by_label = conditional_entropy([(node.label, rule) for node, rule in zip(phrases, shown, strict=True)])
@@ -271,7 +285,7 @@ def test_every_rule_and_every_word_is_used(grammar: EnglishGrammar) -> None:
 
 
 def test_a_schema_becomes_rules() -> None:
-    # {n} on the left: a rule each; {m} on the right alone: the weight is shared out, 2 to 1.
+    # {n} is on the left and gives one rule per value; {m} is only on the right, so the weight is split 2 to 1.
     assert list(instances("3 NP/{n} > DT/{n} *N/{n} PP/{m}=x")) == [
         (f"NP/{n}", (pytest.approx(weight), (f"DT/{n}", f"N/{n}", f"PP/{m}"), 1, ("det", "dep", "x")))
         for m, weight in (("sg", 2), ("pl", 1))

@@ -1,4 +1,4 @@
-"""Latent-variable PCFGs against enumeration, and the identities that the spectral and pivot methods rest on."""
+"""Latent-variable PCFGs against enumeration, and the identities behind the spectral and pivot methods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from spectragram.synthetic.lpcfg import LatentPCFG, TreeMoments
 
 @pytest.fixture
 def finite(rng: np.random.Generator) -> LatentPCFG:
-    """Two interminals, two pre-terminals, two words, two states; A0 is never below itself nor A1: 416 trees."""
+    """Two interminals, pre-terminals, words and states; A0 is only a root and A1 is never below A1, so 416 trees."""
     rules = [(0, b, c) for b, c in product((1, 2, 3), repeat=2)] + [(1, b, c) for b, c in product((2, 3), repeat=2)]
     binary = rng.random((13, 2, 2, 2)) + 0.05
     binary[:9] /= binary[:9].sum(axis=(0, 2, 3))[:, None, None]
@@ -26,7 +26,7 @@ def finite(rng: np.random.Generator) -> LatentPCFG:
 
 
 def derivations_of(model: LatentPCFG, label: int, n_words: int) -> Iterator[tuple[int, ...]]:
-    """Every derivation of a label over that many words."""
+    """Yield every derivation of a label over ``n_words`` words."""
     if label >= model.n_interminals:
         first = len(model.rules) + (label - model.n_interminals) * model.n_words
         yield from ((first + x,) for x in range(model.n_words) if n_words == 1)
@@ -44,7 +44,7 @@ def all_derivations(model: LatentPCFG, max_words: int) -> list[tuple[int, ...]]:
 
 
 def children(model: LatentPCFG, derivation: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Places of the left and right child of every binary node of a derivation."""
+    """Positions of the left and the right child of each binary node of a derivation."""
     found: dict[int, tuple[int, int]] = {}
 
     def end_of(i: int) -> int:
@@ -115,7 +115,7 @@ def test_an_ill_formed_tree_has_no_probability(finite: LatentPCFG) -> None:
 def weighted_moments(
     model: LatentPCFG, weighted: Iterator[tuple[float, tuple[int, ...]]]
 ) -> tuple[TreeMoments, np.ndarray]:
-    """Moments by going over trees with weights, and the total weight of nodes of each label."""
+    """Moments by enumeration of weighted trees, and the total weight of the nodes of each label."""
     n_binary, d, e = len(model.rules), model.n_rules, 2 * len(model.rules) + 1
     inside_outside, nodes = np.zeros((model.n_labels, d, e)), np.zeros(model.n_labels)
     binary, lexical = np.zeros((n_binary, d, e, d)), np.zeros((model.n_preterminals, model.n_words, e))
@@ -251,7 +251,7 @@ def test_random_grammars_are_as_well_conditioned_as_asked(
 def test_wrong_parameters_are_refused(finite: LatentPCFG, rng: np.random.Generator) -> None:
     with pytest.raises(InputError, match="add up to 1"):
         LatentPCFG(finite.root, finite.rules, finite.binary * 0.9, finite.lexical)
-    with pytest.raises(InputError, match="rules out of order"):
+    with pytest.raises(InputError, match="rules are out of order"):
         LatentPCFG(finite.root, finite.rules[::-1], finite.binary[::-1], finite.lexical)
     with pytest.raises(InputError, match="shapes"):
         LatentPCFG(finite.root, finite.rules, finite.binary[1:], finite.lexical)

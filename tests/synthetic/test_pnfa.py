@@ -48,7 +48,7 @@ def test_prefix_substring_and_length_against_enumeration(rng: np.random.Generato
     automaton = PNFA.random(3, 2, rng=rng, mean_length=0.5)
     strings = all_strings(2, 12)
     p = automaton.forward(strings) @ automaton.final
-    # What longer strings can add: none holds a part more often than its length plus one.
+    # Bound on the contribution of longer strings: a part occurs at most length + 1 times in a string.
     mass = [automaton.initial @ np.linalg.matrix_power(automaton.total, n) @ automaton.final for n in range(200)]
     lost = sum((n + 1) * mass[n] for n in range(13, 200))
     assert lost < 1e-3
@@ -116,7 +116,7 @@ def test_random_automata_are_as_well_conditioned_as_asked(
     automaton = PNFA.random(n_states, n_symbols, rng=rng, conditioning=conditioning)
     assert automaton.conditioning() >= conditioning * (1 - 1e-9)
     strings = all_strings(n_symbols, 3)
-    # An independent view of the same thing: the rank is there to be found.
+    # An independent check: the Hankel block has full rank.
     block = automaton.hankel(strings, strings)
     assert np.linalg.svd(block, compute_uv=False)[n_states - 1] > 1e-8
 
@@ -126,12 +126,12 @@ def test_strings_are_as_long_as_asked(length: float, rng: np.random.Generator) -
     assert PNFA.random(4, 3, rng=rng, mean_length=length, conditioning=0).mean_length() == pytest.approx(length)
 
 
-def test_what_cannot_be_had_is_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InputError, match=r"reached conditioning 0\.99 .*fewer states"):
+def test_impossible_conditioning_is_refused(rng: np.random.Generator) -> None:
+    with pytest.raises(InputError, match=r"reached conditioning 0\.99; .*fewer states"):
         PNFA.random(6, 2, rng=rng, conditioning=0.99)
 
 
-def test_parameters_that_are_no_probabilities_are_refused() -> None:
+def test_parameters_that_are_not_probabilities_are_refused() -> None:
     one, half = np.ones(1), np.array([[[0.5]]])
     with pytest.raises(InputError, match="add up to 1"):
         PNFA(one, half, np.array([0.4]))

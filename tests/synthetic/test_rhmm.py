@@ -1,4 +1,4 @@
-"""Refinement HMMs against enumeration, and the identities the spectral method rests on."""
+"""Refinement HMMs against enumeration, and the identities behind the spectral method."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spectragram.synthetic.rhmm import RefinementHMM, RefinementMoments, window_
 
 @pytest.fixture
 def finite(rng: np.random.Generator) -> RefinementHMM:
-    """Two labels, two states, three observations; states only move forward, so sequences have 1 to 4 places."""
+    """Two labels, two states, three observations; states only move forward, so sequences have length 1 to 4."""
     weights = np.triu(rng.random((4, 5)) + 0.1, 1)
     weights /= weights.sum(axis=1, keepdims=True)
     return RefinementHMM(
@@ -69,7 +69,7 @@ def test_marginals_add_up_to_the_probability_of_the_observations(finite: Refinem
 def weighted_moments(
     model: RefinementHMM, weighted: Iterator[tuple[float, tuple[int, ...], tuple[int, ...]]]
 ) -> tuple[RefinementMoments, np.ndarray]:
-    """RefinementMoments by going over sequences with weights, and the total weight of positions of each label."""
+    """Moments by enumeration of weighted sequences, and the total weight of the positions of each label."""
     l, n = model.n_labels, model.n_observations
     d1, d2, d3, d4 = 2 * n + l + 2, n + l + 2, n, 2 * (n + l + 2)
     sums = RefinementMoments(
@@ -173,7 +173,7 @@ def test_the_model_is_recovered_from_its_moments(rng: np.random.Generator, mixed
     model = RefinementHMM.random(2, 3, 5, rng=rng, conditioning=0.1)
     views = model.views()
     if mixed:
-        # Any invertible mixture of the features carries the same information.
+        # Any invertible linear map of the features keeps the same information.
         maps = [rng.normal(size=(d, d)) for d in (14, 9, 5, 18)]
         views = views.transformed(*maps)
     start, step, end = recover(model.moments(views), 3)

@@ -21,7 +21,7 @@ def grammar(rng: np.random.Generator) -> HeadAutomata:
 
 
 def all_trees(n_symbols: int, n_words: int) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """All projective trees over all sentences of that length."""
+    """Yield all projective trees over all sentences of ``n_words`` words."""
     shapes = [
         heads
         for heads in product(range(n_words + 1), repeat=n_words)
@@ -51,7 +51,9 @@ def test_probability_multiplies_the_sequences(grammar: HeadAutomata) -> None:
 
 
 @pytest.mark.parametrize("heads", [(3, 4, 0, 3), (0, 0), (2, 1), (1, 0), (0, 5)])
-def test_what_is_no_projective_tree_has_no_probability(grammar: HeadAutomata, heads: tuple[int, ...]) -> None:
+def test_heads_that_are_not_a_projective_tree_have_probability_zero(
+    grammar: HeadAutomata, heads: tuple[int, ...]
+) -> None:
     assert grammar.probability((0,) * len(heads), heads) == 0
 
 

@@ -6,31 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.cli.options import (
-    Best,
-    Data,
-    Fast,
-    Gold,
-    Html,
-    Input,
-    Iterations,
-    Jobs,
-    Json,
-    Model,
-    Models,
-    Out,
-    OutText,
-    Quiet,
-    Seed,
-    States,
-    chosen_preset,
-)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy as np
 
     from spectragram.data import Sentence
+
+SHOWN_TREES = 5
+"""Trees of a file that a page shows; more would make it slow to scroll."""
+SHOWN_PROBABILITY = 0.01
+"""Heads below this probability are not listed, so that lines stay readable."""
 
 Taggers = Annotated[
     list[str] | None,
@@ -39,35 +28,36 @@ Taggers = Annotated[
 
 
 def train(
-    data: Data,
-    out: Out,
-    states: States = None,
+    data: given.Data,
+    out: given.Out,
+    states: given.States = None,
     learner: Annotated[str, typer.Option("--learner", help="spectral+em, em, spectral, det+f or det.")] = "spectral+em",
     factors: Annotated[
         bool, typer.Option("--factors/--no-factors", help="Surface factors beside the automata; without: the paper's.")
     ] = True,
     words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
     tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
-    iterations: Iterations = None,
+    dev: given.Dev = None,
+    iterations: given.Iterations = None,
     epochs: Annotated[
-        int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors.")
+        int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors, at most.")
     ] = None,
-    models: Models = None,
+    models: given.Models = None,
     basis: Annotated[
-        str, typer.Option("--basis", help="Spectral: sigma-lambda, or a factor: so many substrings for each symbol.")
+        str, typer.Option("--basis", help="Spectral: sigma-lambda, or the number of substrings for each symbol.")
     ] = "3",
     min_mass: Annotated[
         float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
     ] = 0.0,
     tagger: Taggers = None,
-    fast: Fast = False,
-    best: Best = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
+    fast: given.Fast = False,
+    best: given.Best = False,
+    seed: given.Seed = 0,
+    jobs: given.Jobs = -1,
+    quiet: given.Quiet = False,
 ) -> None:
     """Learn from trees in CoNLL-U."""
-    from spectragram.data import read_conllu
+    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
 
     parser = DependencyParser(
@@ -75,70 +65,75 @@ def train(
         learner,
         factors=factors,
         words=words,
-        preset=chosen_preset(fast, best),
+        preset=given.chosen_preset(fast, best),
         tag_column=tags,
         max_iter=iterations,
         n_epochs=epochs,
         n_models=models,
-        basis=_basis(basis),
+        basis=_number_or_name(basis),
         min_mass=min_mass,
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
     )
-    parser.fit(_tagged(list(read_conllu(data, check_tree=True)), tagger))
+    if tagger:
+        parser.fit(_tagged(as_dependencies(data), tagger), dev=dev and _tagged(as_dependencies(dev), tagger))
+    else:
+        parser.fit(data, dev=dev)
     parser.save(out)
     trained(out, parser.summary_, quiet=quiet)
 
 
 def predict(
-    model: Model,
-    input: Input = "-",
-    out: OutText = None,
+    model: given.Model,
+    input: given.Input = "-",
+    out: given.OutText = None,
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add each word's probable heads to MISC: Heads=3:0.91,0:0.07.")
     ] = False,
     tagger: Taggers = None,
-    jobs: Jobs = -1,
+    jobs: given.Jobs = -1,
 ) -> None:
     """Fill in heads and relations; everything else is kept."""
-    from spectragram.data import read_conllu, write_conllu
+    from spectragram.data import write_conllu
+    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
 
     parser = DependencyParser.load(model).set_params(n_jobs=jobs)
-    sentences = _tagged(list(read_conllu(input)), tagger)
-    parsed = parser.parse(sentences)
+    sentences = _tagged(as_dependencies(input, may_be_empty=True), tagger)
+    parsed = parser.predict(sentences)
+    shown: list[Sentence] = list(parsed)
     if marginals:
-        parsed = [_with_marginals(*pair) for pair in zip(parsed, parser.marginals(sentences), strict=True)]
-    write_conllu(parsed, out)
-    if parser.n_fallbacks_:
-        note(f"{parser.n_fallbacks_} sentences were parsed by the DET+F automata: their estimates were not positive")
-    if parser.n_negative_:
-        note(f"{parser.n_negative_} negative marginals were counted as zero")
+        shown = [_with_marginals(*pair) for pair in zip(parsed, parser.marginals(sentences), strict=True)]
+    write_conllu(shown, out)
+    _remark(parsed.diagnostics)
 
 
-def evaluate(model: Model, gold: Gold, tagger: Taggers = None, json: Json = False, jobs: Jobs = -1) -> None:
+def evaluate(
+    model: given.Model, gold: given.Gold, tagger: Taggers = None, json: given.Json = False, jobs: given.Jobs = -1
+) -> None:
     """Attachment scores with and without punctuation and relations, exact match, speed."""
-    from spectragram.data import read_conllu
+    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
 
     parser = DependencyParser.load(model).set_params(n_jobs=jobs)
-    sentences = list(read_conllu(gold, check_tree=True))
-    if sentences:
-        parser.parse(_tagged(sentences[:1], tagger))  # so that speed does not include loading compiled code
-    print_scores(parser.evaluate(sentences, _tagged(sentences, tagger)), as_json=json)
+    sentences = as_dependencies(gold, check_tree=True)
+    tagged = _tagged(sentences, tagger)
+    parser.predict(tagged[:1])  # so that the speed does not include loading compiled code
+    print_scores(parser.evaluate(sentences, tagged), as_json=json)
 
 
 def inspect(
-    model: Model,
-    html: Html = None,
+    model: given.Model,
+    html: given.Html = None,
     head: Annotated[str | None, typer.Option("--head", help="Show the automaton of this tag.")] = None,
     direction: Annotated[str, typer.Option("--direction", help="left or right.")] = "left",
     states: Annotated[int, typer.Option("--states", min=1, help="States of its deterministic approximation.")] = 10,
     text: Annotated[str | None, typer.Option("--parse", help="CoNLL-U file whose first trees are drawn.")] = None,
-    json: Json = False,
+    json: given.Json = False,
 ) -> None:
     """Sizes; which modifiers frequent tags take; with --head the automaton of one of them."""
+    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
     from spectragram.dependency.inspection import frequent_modifiers, head_dfa
     from spectragram.errors import InputError
@@ -149,7 +144,8 @@ def inspect(
     if html is not None:
         from spectragram.plots.dependency import dependency_page
 
-        write_page(html, dependency_page(parser, model.name, head, direction, states, _first(text, 5)))
+        drawn = [] if text is None else as_dependencies(text, may_be_empty=True)[:SHOWN_TREES]
+        write_page(html, dependency_page(parser, model.name, head, direction, states, drawn))
     print_scores(parser.summary_, as_json=json)
     if json:
         return
@@ -176,36 +172,25 @@ def demo() -> None:
         ("spectral+em", False),
         ("spectral+em", True),
     ):
-        parser = DependencyParser(6, learner, factors=factors, n_jobs=-1).fit(training)
+        parser = DependencyParser(6, learner, factors=factors).fit(training)
         scores = parser.evaluate(test)
         name = learner + (" with factors" if factors else "")
         rows.append([name, scores["uas"], scores["las"], scores["exact"], parser.summary_["seconds"]])
     print_table(["learner", "UAS", "LAS", "exact", "seconds"], rows)
     note("")
-    parsed = parser.parse([max(test, key=len)])[0]
+    parsed = parser.predict([max(test, key=len)])[0]
     table = zip(
         range(1, len(parsed) + 1), parsed.forms, parsed.xpos, parsed.heads.tolist(), parsed.deprels, strict=True
     )
     print_table(["", "word", "tag", "head", "relation"], [list(row) for row in table])
 
 
-def _basis(text: str) -> str | float:
-    from spectragram.errors import InputError
-
-    if text == "sigma-lambda":
-        return text
+def _number_or_name(text: str) -> str | float:
+    """``--basis`` is a number or a name; whether there is such a basis, the parser says."""
     try:
         return float(text)
     except ValueError:
-        raise InputError(f"--basis {text}", remedy="give sigma-lambda, or a factor such as 3") from None
-
-
-def _first(path: str | None, n: int) -> list[Sentence]:
-    from itertools import islice
-
-    from spectragram.data import read_conllu
-
-    return [] if path is None else list(islice(read_conllu(path), n))
+        return text
 
 
 def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Sentence]:
@@ -215,8 +200,7 @@ def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Senten
     from spectragram.errors import InputError
     from spectragram.tagging import Tagger
 
-    empty = [["_"] * len(sentence) for sentence in sentences]
-    columns = {"upos": empty, "xpos": empty}
+    columns = {name: [["_"] * len(sentence) for sentence in sentences] for name in ("upos", "xpos")}
     for path in taggers:
         model = Tagger.load(path)
         column = model.summary_.get("layout", {}).get("label") or "upos"
@@ -237,6 +221,14 @@ def _with_marginals(sentence: Sentence, marginals: np.ndarray) -> Sentence:
     misc = []
     for old, row in zip(sentence.column("misc"), marginals, strict=True):
         order = (-row).argsort(kind="stable")
-        shown = ",".join(f"{i}:{row[i]:.3f}" for i in order if row[i] >= 0.01)
+        shown = ",".join(f"{i}:{row[i]:.3f}" for i in order if row[i] >= SHOWN_PROBABILITY)
         misc.append(f"Heads={shown}" if old == "_" else f"{old}|Heads={shown}")
     return sentence.with_columns(misc=misc)
+
+
+def _remark(diagnostics: Mapping[str, int]) -> None:
+    if diagnostics["fallbacks"]:
+        count = diagnostics["fallbacks"]
+        note(f"{count} sentences were parsed by the DET+F automata: their estimates were not positive")
+    if diagnostics["negative"]:
+        note(f"{diagnostics['negative']} negative marginals were counted as zero")

@@ -1,19 +1,22 @@
-"""EM for all head automata at once, each shrunk towards those of coarser heads.
+"""EM for all head automata at once, each shrunk towards those of coarser heads; and the baselines DET and DET+F.
 
     E:  c_h(i, sigma, j), c_h(i, STOP), c_h(start in i)  for every head h and direction, on prefix trees
     M:  all heads     p_0     ~  sum_h c_h + K p(sigma, j)
         coarse head   p_u     ~  sum_{h in u} c_h + K p_0
         head          p_h     ~  c_h + K p_u                         each normalised over all ways to leave a state
 
-K is in events per state. Heads seen a few times behave as their coarse class does; a head never seen is its class.
-The spectral start has one state for the beginning of a sequence and one for each cluster of tags that are followed
-alike: rows of the matrix of neighbouring siblings, scaled as a Hankel block and projected to its leading singular
-vectors. The other start is random.
+K is a number of events per state. Heads seen a few times behave like their coarse class; a head never seen is its
+class. The spectral start has one state for the beginning of a sequence and one for each cluster of tags with similar
+successors: rows of the matrix of neighbouring siblings, scaled like a Hankel block and projected to its leading
+singular vectors. The other start is random.
+
+DET and DET+F, the paper's deterministic baselines (section 7.1), have one state, and another one for the first
+modifier. They are the M-step on hard counts, so they are smoothed over heads in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,11 +32,22 @@ from spectragram.learning.em import refine
 from spectragram.spectral import cca_weights
 from spectragram.spectral.kmeans import k_means
 
-__all__ = ["Counts", "learn_em", "maximize"]
+__all__ = ["Counts", "learn_deterministic", "learn_em", "maximize"]
 
 SHRINKAGE = 10.0
+"""K above, from quick experiments on the dev part of the WSJ sample."""
+TOP_SHRINKAGE = 2.0
+"""K of the automata of all heads, which see every event and need little. Chosen by hand, not tuned."""
+UNSEEN = 0.1
+"""Events added to the count of every tag, so that none is impossible. Chosen by hand, not tuned."""
 NOISE = 0.3
-"""Share of random weights in the start: without it states that begin alike would stay alike."""
+"""Share of random weights in the start: without it states that begin alike would stay alike. Chosen by hand."""
+START_STOP = 0.8
+"""Weight of STOP in the start, before normalisation, beside 1 for all modifiers. Chosen by hand, not tuned."""
+RARELY = 1e-3
+"""A small probability of starting in a state, or of stopping, so that none is zero. Chosen by hand, not tuned."""
+K_MEANS_STARTS, K_MEANS_ITERATIONS = 5, 300
+"""As is usual for k-means: a few starts against bad optima, and iterations enough to converge."""
 
 
 @dataclass(frozen=True)
@@ -69,32 +83,39 @@ def learn_em(
     max_iter: int,
     spectral_start: bool = True,
     rng: np.random.Generator,
+    judge: Callable[[Grammar], float] | None = None,
     n_jobs: int = 1,
     report: Report = silent,
-) -> Grammar:
-    """Head automata of ``n_states`` states; ``tag_counts`` and ``coarse_of`` are (k,)."""
-    directions = []
+) -> tuple[Grammar, int]:
+    """Head automata of ``n_states`` states, and the number of iterations that led to them.
+
+    ``tag_counts`` and ``coarse_of`` are (k,). With a ``judge`` (score on held-out data, higher is better) the automata
+    of the best iteration are returned, the start excluded; otherwise those of iteration ``max_iter``.
+    """
+    root = root_distribution(sequences.roots, tag_counts)
+    trees, start = [], []
     for direction in range(2):
-        trees = [grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)]
-        start = _start(trees, n_states, spectral_start, rng)
-        steps = _steps(trees, start, coarse_of, max(sequences.blocks[-1] / 2, 1), n_jobs)
-        directions.append(refine(steps, start=start, max_iter=max_iter, report=report).model)
-    return Grammar(
-        root_distribution(sequences.roots, tag_counts),
-        np.stack([weights.starts for weights in directions]),
-        np.stack([weights.moves for weights in directions]),
-        np.stack([weights.stops for weights in directions]),
+        trees.append([grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)])
+        start.append(_start(trees[-1], n_states, spectral_start, rng))
+    found = refine(
+        _steps(trees, start, coarse_of, max(sequences.blocks[-1], 1), n_jobs),
+        start=start,
+        max_iter=max_iter,
+        judge=None if judge is None else lambda weights: judge(grammar_of(root, weights)),
+        judge_start=False,
+        report=report,
     )
+    return grammar_of(root, found.model), found.iteration
 
 
 def _steps(
-    trees: list[PrefixTree], weights: Counts, coarse_of: np.ndarray, n_sequences: float, n_jobs: int
-) -> Iterator[tuple[Counts, float]]:
-    """Endless EM iterations: the next weights, and the log-likelihood per sequence of those before."""
+    trees: list[list[PrefixTree]], weights: list[Counts], coarse_of: np.ndarray, n_sequences: float, n_jobs: int
+) -> Iterator[tuple[list[Counts], float]]:
+    """Endless EM iterations of both directions: the next weights, and the log-likelihood per sequence before them."""
     while True:
-        expected, log_likelihood = _expect(trees, weights, n_jobs)
-        weights = maximize(expected, coarse_of)
-        yield weights, log_likelihood / n_sequences
+        parts = [_expect(mine, before, n_jobs) for mine, before in zip(trees, weights, strict=True)]
+        weights = [maximize(expected, coarse_of) for expected, _ in parts]
+        yield weights, sum(log_likelihood for _, log_likelihood in parts) / n_sequences
 
 
 def _start(trees: list[PrefixTree], n_states: int, spectral: bool, rng: np.random.Generator) -> Counts:
@@ -105,15 +126,15 @@ def _start(trees: list[PrefixTree], n_states: int, spectral: bool, rng: np.rando
         np.concatenate([tree.through[1:] for tree in trees]),
         minlength=k,
     )
-    frequencies = (frequencies + 0.1) / (frequencies + 0.1).sum()
+    frequencies = (frequencies + UNSEEN) / (frequencies + UNSEEN).sum()
     moves = NOISE / m * rng.random((k, m, m)) if spectral else rng.gamma(1.0, size=(k, m, m))
-    starts = rng.dirichlet(np.full(m, 2.0))
+    starts = rng.dirichlet(np.full(m, 2.0))  # a flat random distribution, none of whose entries is near zero
     if spectral:
         cluster_of = _cluster_tags(_sibling_counts(trees), m - 1, rng) + 1 if m > 1 else np.zeros(k, np.int64)
         moves[np.arange(k), :, cluster_of] += 1.0
-        starts = np.where(np.arange(m) == 0, 1.0, 1e-3)
+        starts = np.where(np.arange(m) == 0, 1.0, RARELY)
     moves *= frequencies[:, None, None]
-    one = Counts(starts, moves, np.full(m, 0.8)).normalised()
+    one = Counts(starts, moves, np.full(m, START_STOP)).normalised()
     return Counts(*(np.repeat(array[None], k, axis=0) for array in (one.starts, one.moves, one.stops)))
 
 
@@ -140,7 +161,12 @@ def _cluster_tags(counts: np.ndarray, n_clusters: int, rng: np.random.Generator)
     if n_clusters < 2:
         return np.zeros(len(counts), np.int64)
     labels, _ = k_means(
-        vectors, n_clusters, seed=int(rng.integers(2**31)), weights=np.sqrt(seen + 0.1), n_init=5, max_iter=300
+        vectors,
+        n_clusters,
+        seed=int(rng.integers(2**31)),
+        weights=np.sqrt(seen + UNSEEN),
+        n_init=K_MEANS_STARTS,
+        max_iter=K_MEANS_ITERATIONS,
     )
     return labels.astype(np.int64)
 
@@ -167,15 +193,45 @@ def maximize(expected: Counts, coarse_of: np.ndarray) -> Counts:
     """The M-step above, from the top of the hierarchy down."""
     k, m = expected.stops.shape
     top = Counts(expected.starts.sum(axis=0), expected.moves.sum(axis=0), expected.stops.sum(axis=0))
-    # p(sigma, j): whatever the state was before. A little of every symbol, so that none is impossible.
-    anything = (top.moves.sum(axis=1) + 0.1 / m) / (top.moves.sum() + top.stops.sum() + 0.1 * k)
+    # p(sigma, j), whatever the state was before.
+    anything = (top.moves.sum(axis=1) + UNSEEN / m) / (top.moves.sum() + top.stops.sum() + UNSEEN * k)
     prior = Counts(
-        np.full(m, 1e-3), np.repeat(anything[:, None], m, axis=1), np.full(m, max(1.0 - anything.sum(), 1e-3))
+        np.full(m, RARELY), np.repeat(anything[:, None], m, axis=1), np.full(m, max(1.0 - anything.sum(), RARELY))
     )
-    top = top.plus(2.0, prior).normalised()
+    top = top.plus(TOP_SHRINKAGE, prior).normalised()
     members = np.zeros((coarse_of.max() + 1, k))
     members[coarse_of, np.arange(k)] = 1.0
     coarse = Counts(members @ expected.starts, np.tensordot(members, expected.moves, 1), members @ expected.stops)
     coarse = coarse.plus(SHRINKAGE, top).normalised()
     above = Counts(coarse.starts[coarse_of], coarse.moves[coarse_of], coarse.stops[coarse_of])
     return expected.plus(SHRINKAGE, above).normalised()
+
+
+def learn_deterministic(
+    sequences: ModifierSequences, tag_counts: np.ndarray, coarse_of: np.ndarray, *, first: bool
+) -> Grammar:
+    """DET, or with ``first`` DET+F; ``tag_counts`` and ``coarse_of`` are (k,)."""
+    k, m = sequences.n_symbols, 2 if first else 1
+    lengths = np.diff(sequences.offsets)
+    automaton = np.repeat(np.arange(2 * k), np.diff(sequences.blocks))
+    # The state in which each modifier is generated: 0 for the first of its sequence, m - 1 for others.
+    place = np.arange(len(sequences.tokens)) - np.repeat(sequences.offsets[:-1], lengths)
+    state = np.where(place == 0, 0, m - 1)
+    starts, stops = np.zeros((2 * k, m)), np.zeros((2 * k, m))
+    moves = np.zeros((2 * k, k, m, m))
+    starts[:, 0] = np.bincount(automaton, minlength=2 * k)
+    np.add.at(stops, (automaton, np.where(lengths == 0, 0, m - 1)), 1.0)
+    np.add.at(moves[..., m - 1], (np.repeat(automaton, lengths), sequences.tokens, state), 1.0)
+    sides = slice(0, k), slice(k, None)
+    weights = [maximize(Counts(starts[side], moves[side], stops[side]), coarse_of) for side in sides]
+    return grammar_of(root_distribution(sequences.roots, tag_counts), weights)
+
+
+def grammar_of(root: np.ndarray, weights: Sequence[Counts]) -> Grammar:
+    """The grammar with this distribution of root words, (k,), and the automata of the left and right directions."""
+    return Grammar(
+        root,
+        np.stack([side.starts for side in weights]),
+        np.stack([side.moves for side in weights]),
+        np.stack([side.stops for side in weights]),
+    )

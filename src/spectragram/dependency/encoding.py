@@ -1,7 +1,7 @@
-"""Sentences of CoNLL-U as arrays: which symbol the automata see, what else the factors know about a word.
+"""CoNLL-U sentences as arrays: the symbols that automata generate, and what else factors know about a word.
 
-column    what                                                          unknown
-tag       XPOS, or UPOS where the file has no XPOS: the symbols         0, or the tag its UPOS usually has
+column    holds                                                         value for what training has not seen
+tag       XPOS, or UPOS if the file has no XPOS: the symbols            0, or the usual tag of its UPOS
 coarse    UPOS, or the tag again                                        that of the tag
 word      lower-cased form, if seen twice in training                   0
 """
@@ -21,14 +21,19 @@ from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 
-__all__ = ["Alphabet", "Encoded", "encode_trees"]
+__all__ = ["TAG_FIRST", "Alphabet", "Encoded", "encode_trees"]
 
 MIN_WORD_COUNT = 2
+"""Words seen less often count as unknown, so that factors learn what unknown words do. Chosen by hand, not tuned."""
+
+
+TAG_FIRST = "tag the sentences first, with a tagger (on the command line: --tagger MODEL)"
+"""What to do about sentences without tags."""
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Sentences one after the other.
+    """Sentences as arrays, one after the other.
 
     Attributes
     ----------
@@ -52,10 +57,17 @@ class Encoded:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Tags, coarse tags and words by number; 0 is the unknown one of each.
+    """Numbers of tags, coarse tags and words; 0 is the unknown one of each.
 
-    ``coarse_of`` (k,) is the usual coarse tag of each tag; ``exceptions`` (e, 3) lists the tags and words that usually
-    have another one, with that: (tag, word, coarse), sorted.
+    Attributes
+    ----------
+    column : {"xpos", "upos"}
+        The column of CoNLL-U that the tags come from.
+    tags, coarse, words : Vocabulary
+    coarse_of : int64 array, shape (n_tags,)
+        The usual coarse tag of each tag.
+    exceptions : int64 array, shape (n_exceptions, 3)
+        Rows (tag, word, coarse), sorted, for words that with this tag usually have another coarse tag.
     """
 
     column: str
@@ -74,7 +86,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
-        """What the sentences hold; ``column`` is ``xpos``, ``upos`` or ``auto``."""
+        """The alphabet of training sentences; ``column`` is ``xpos``, ``upos`` or ``auto``."""
         column = _tag_column(sentences, column)
         coarse_column = "upos" if _is_filled(sentences, "upos") else column
         seen = Counter(
@@ -93,7 +105,7 @@ class Alphabet:
         return cls(column, tags, coarse, words, coarse_of, exceptions)
 
     def encode(self, sentences: Sequence[Sentence]) -> Encoded:
-        """Sentences as arrays; tags and words outside the alphabet become 0 or, by their UPOS, a tag of the same."""
+        """Sentences as arrays; unknown words become 0, unknown tags the usual tag of their UPOS or, without one, 0."""
         offsets = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])]).astype(np.int64)
         tags = self._encode(self.tags, [tag for s in sentences for tag in s.column(self.column)])
         words = self._encode(self.words, [form.lower() for s in sentences for form in s.forms])
@@ -148,9 +160,9 @@ def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
         if _is_filled(sentences, name):
             return name
     raise InputError(
-        f"no word has a tag: {' and '.join(choices).upper()} of all sentences are empty",
+        f"no word has a tag in column {' or '.join(choices).upper()}",
         path=sentences[0].path,
-        remedy="give tagged sentences, or --tagger MODEL to tag them first",
+        remedy=TAG_FIRST,
     )
 
 
@@ -159,7 +171,7 @@ def _is_filled(sentences: Sequence[Sentence], column: str) -> bool:
 
 
 def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:
-    """Counts of one member of the triples."""
+    """Counts of one component of the triples."""
     total = Counter[str]()
     for triple, n in seen.items():
         total[triple[place]] += n
@@ -167,13 +179,13 @@ def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:
 
 
 def _usual_coarse(numbers: Counter[tuple[int, int, int]], n_tags: int) -> tuple[np.ndarray, np.ndarray]:
-    """The most frequent coarse tag of each tag, (k,), and of each tag and known word where that is another, (e, 3)."""
+    """The most frequent coarse tag of each tag, (k,), and that of each tag and known word if it differs, (e, 3)."""
     of_tag, of_word = Counter[tuple[int, int]](), Counter[tuple[int, int, int]]()
     for (tag, word, above), n in numbers.items():
         of_tag[tag, above] += n
         if word > 0:
             of_word[tag, word, above] += n
-    # Written in the order of counts, so that the most frequent one stays; ties in the order of numbers.
+    # In the order of counts, so that the most frequent one is written last; ties in the order of numbers.
     coarse_of = np.zeros(n_tags, np.int64)
     for tag, above in sorted(of_tag, key=lambda pair: (of_tag[pair], pair)):
         coarse_of[tag] = above
@@ -192,14 +204,13 @@ def _numbered(counts: dict[str, int]) -> Vocabulary:
 
 
 def encode_trees(sentences: Sequence[Sentence]) -> tuple[np.ndarray, int]:
-    """Heads of all words, (n_tokens,) int64, lifted where trees are not projective, and how many of those there were.
+    """Heads of all words, (n_tokens,) int64, and how many trees had to be lifted because they are not projective.
 
-    Raises :class:`InputError` with file and line where heads do not form a tree.
+    The heads of every sentence must form a tree.
     """
     heads = []
     lifted = 0
     for sentence in sentences:
-        sentence.check_tree()
         mine = sentence.heads
         if not is_projective(mine):
             mine, _ = projectivize(mine)

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.conllu import Sentence
-from spectragram.dependency.encoding import Encoded
+from spectragram.data.inputs import Dependencies, as_dependencies, is_path, listed
+from spectragram.dependency.encoding import TAG_FIRST, Encoded
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.learners import learn
 from spectragram.dependency.model import Chart, Model
 from spectragram.dependency.settings import settings_of
-from spectragram.dependency.training import train
-from spectragram.engine import map_threads
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.estimator import Estimator, fitting
+from spectragram.inference.hashed import VERSION as HASH_VERSION
 from spectragram.metrics import attachment_scores, per_second
+from spectragram.predictions import Predictions
 
 __all__ = ["DependencyParser"]
 
@@ -31,11 +33,11 @@ class DependencyParser(Estimator):
     n_states : int, optional
         Hidden states of each head automaton. Default: that of the preset.
     learner : str
-        How automata are learned: ``spectral+em`` (EM from a spectral start; the most accurate), ``em`` (from a random
-        start), ``spectral`` (no iterations), or the deterministic baselines ``det+f`` and ``det``.
+        How automata are learned: ``spectral+em`` (EM from a spectral start; the most accurate), ``em`` (EM from a
+        random start), ``spectral`` (no iterations), or the deterministic baselines ``det+f`` and ``det``.
     factors : bool
-        Multiply the automata by factors of the words around each arc and each end of a modifier sequence. Without them
-        the parser is the paper's.
+        Multiply the automata by factors that look at the words around each arc and each end of a modifier sequence.
+        Without them the parser is that of the paper.
     words : bool
         Whether factors look at words, or at tags alone.
     preset : {"fast", "default", "best"}
@@ -43,16 +45,17 @@ class DependencyParser(Estimator):
     tag_column : {"auto", "xpos", "upos"}
         The tags that automata generate; ``auto`` takes XPOS where training sentences have it.
     max_iter : int, optional
-        EM iterations.
+        EM iterations; with held-out trees the most that are tried.
     n_epochs : int, optional
-        Passes over the trees to fit the factors.
+        Passes over the trees to fit the factors; with held-out trees the most that are tried.
     n_models : int, optional
-        Members of an ensemble, with other seeds and factors fitted on bootstrap samples; marginals are averaged.
+        Members of an ensemble, which have different seeds and factors fitted on different bootstrap samples; their
+        marginals are averaged.
     basis : float or "sigma-lambda"
-        ``spectral``: a factor, so many substrings in the basis for each symbol of an automaton's alphabet (3 and 3.0
-        are the same), or the paper's Sigma'.
+        ``spectral``: the number of substrings in the basis for each symbol of an automaton's alphabet (3 and 3.0 are
+        the same), or the paper's Sigma'.
     min_mass : float
-        ``spectral``: states of singular values below this share of their sum are discarded.
+        ``spectral``: states with singular values below this share of their sum are discarded.
     random_state, n_jobs, verbose
 
     Attributes
@@ -63,12 +66,10 @@ class DependencyParser(Estimator):
         The automata of all heads (of the first member of an ensemble).
     sequences_ : ModifierSequences
         The modifier sequences of training, which pictures of automata need.
-    tags_, labels_ : tuples of str
-        Symbols of the automata by number, 0 for unknown ones; relations, without that of root words.
-    n_fallbacks_ : int
-        Sentences of the last call for which the estimates summed to nothing positive; they were parsed with DET+F.
-    n_negative_ : int
-        Negative marginals of the last call, counted as zero (``spectral`` only).
+    tags_ : tuple of str
+        The symbols of the automata; number 0 stands for unknown tags.
+    labels_ : tuple of str
+        The relations, without that of root words.
     summary_ : dict
 
     Examples
@@ -76,11 +77,15 @@ class DependencyParser(Estimator):
     >>> from spectragram.synthetic import english_dependencies
     >>> trees = english_dependencies(300)
     >>> parser = DependencyParser(n_states=2).fit(trees[:250])
-    >>> parser.predict(trees[250:])[0].shape == trees[250].heads.shape
-    True
+    >>> parsed = parser.predict(trees[250:])
+    >>> parsed[0].forms == trees[250].forms, parsed.diagnostics
+    (True, {'fallbacks': 0, 'negative': 0})
     """
 
     kind = "dependency"
+    model_type = Model
+    model_: Model
+    meanings: ClassVar[Mapping[str, int]] = {"hashed features": HASH_VERSION}
 
     def __init__(
         self,
@@ -97,7 +102,7 @@ class DependencyParser(Estimator):
         basis: str | float = 3.0,
         min_mass: float = 0.0,
         random_state: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int = -1,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
@@ -115,16 +120,24 @@ class DependencyParser(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
-    def fit(self, X: Iterable[Sentence], y: None = None) -> Self:
-        """Learn from sentences with heads (and relations); trees that are not projective are lifted until they are."""
+    @fitting
+    def fit(self, X: Dependencies, y: None = None, *, dev: Dependencies | None = None) -> Self:
+        """Learn from sentences with heads (and relations).
+
+        Parameters
+        ----------
+        X : path or iterable
+            A CoNLL-U file or sentences whose heads form trees. Trees that are not projective are lifted until they are.
+        dev : path or iterable, optional
+            Held-out trees. The number of EM iterations and the number of epochs of the factors are those with the best
+            unlabelled attachment on them; without them all iterations and epochs are run.
+        """
         settings = settings_of(self)
-        started = time.perf_counter()
-        sentences = _listed(X)
-        self.model_, lifted = train(sentences, settings)
-        self.n_fallbacks_ = self.n_negative_ = 0
+        sentences = _trees(X)
+        learned = learn(sentences, None if dev is None else _trees(dev), settings)
+        self.model_ = learned.model
         self.summary_ = {
-            "learner": self.learner,
+            "learner": settings.learner,
             "states": self.grammar_.n_states_in_all,
             "models": len(self.model_.members),
             "sentences": len(sentences),
@@ -133,9 +146,11 @@ class DependencyParser(Estimator):
             "tags": len(self.tags_) - 1,
             "tag_column": self.model_.alphabet.column,
             "states_per_automaton": self.grammar_.n_states,
-            "lifted_sentences": lifted,
-            "seconds": round(time.perf_counter() - started, 2),
+            "lifted_sentences": learned.n_lifted,
         }
+        if learned.dev_uas is not None:
+            chosen = {"iterations": learned.iterations, "epochs": learned.epochs}
+            self.summary_ |= chosen | {"dev_uas": round(learned.dev_uas, 2)}
         return self
 
     @property
@@ -152,112 +167,111 @@ class DependencyParser(Estimator):
 
     @property
     def tags_(self) -> tuple[str, ...]:
-        """Symbols of the automata, by number."""
+        """The symbols of the automata; number 0 stands for unknown tags."""
         self._require_fitted()
         return self.model_.alphabet.tags.words
 
     @property
     def labels_(self) -> tuple[str, ...]:
-        """Relations, without that of root words."""
+        """The relations, without that of root words."""
         self._require_fitted()
         return self.model_.labels.names
 
-    def parse(self, X: Iterable[Sentence]) -> list[Sentence]:
-        """The sentences with heads and relations filled in, everything else kept."""
-        sentences = _listed(X, may_be_empty=True)
+    def predict(self, X: Dependencies) -> Predictions[Sentence]:
+        """The sentences with heads and relations filled in; everything else is kept.
+
+        X is a CoNLL-U file or sentences with tags; heads that they have are not looked at. The diagnostics count
+        ``fallbacks``, sentences whose estimates did not sum to anything positive, so that they were parsed with the
+        DET+F automata, and ``negative`` marginals, which count as zero (both only with the learner ``spectral``).
+        """
+        sentences = self._sentences(X)
         encoded = self._encode(sentences)
-        trees = self._heads(encoded)
+        charts, diagnostics = self._charts(encoded)
         parsed = []
-        for number, (sentence, heads) in enumerate(zip(sentences, trees, strict=True)):
+        for number, (sentence, chart) in enumerate(zip(sentences, charts, strict=True)):
+            heads = chart.best_heads()
             relations = self.model_.labels.predict(encoded.columns(number), heads.astype(np.int64))
             parsed.append(sentence.with_heads(heads, relations))
-        return parsed
+        return Predictions(parsed, diagnostics)
 
-    def predict(self, X: Iterable[Sentence]) -> list[np.ndarray]:
-        """Heads of each sentence, (n,) int32, counted from 1 with 0 for the root."""
-        return self._heads(self._encode(_listed(X, may_be_empty=True)))
-
-    def marginals(self, X: Iterable[Sentence]) -> list[np.ndarray]:
+    def marginals(self, X: Dependencies) -> Predictions[np.ndarray]:
         """P(head | sentence) of each word, (n, n + 1); column 0 is the root, column i word i. Rows sum to one."""
-        return [chart.head_distributions() for chart in self._charts(self._encode(_listed(X, may_be_empty=True)))]
+        charts, diagnostics = self._charts(self._encode(self._sentences(X)))
+        return Predictions([chart.head_distributions() for chart in charts], diagnostics)
 
-    def log_prob(self, X: Iterable[Sentence]) -> np.ndarray:
-        """log of Z, summed over all trees, of each sentence: the probability of its tags if there are no factors."""
-        return np.array([chart.log_z for chart in self._charts(self._encode(_listed(X, may_be_empty=True)))])
+    def log_prob(self, X: Dependencies) -> np.ndarray:
+        """Logarithm of Z, the sum over all trees, for each sentence, shape (n_sentences,).
 
-    def _encode(self, sentences: Sequence[Sentence]) -> Encoded:
+        Without factors this is the log-probability of the tags. With factors it is not normalised.
+        """
+        charts, _ = self._charts(self._encode(self._sentences(X)))
+        return np.array([chart.log_z for chart in charts])
+
+    def _sentences(self, X: Dependencies) -> list[Sentence]:
+        """Sentences to parse; words without tags are refused, since the automata generate tags."""
         self._require_fitted()
+        if is_path(X):
+            return as_dependencies(X, may_be_empty=True)
+        records = listed(X, "sentences")
+        for number, record in enumerate(records):
+            is_plain_text = isinstance(record, str) and "\t" not in record
+            if is_plain_text or isinstance(record, list | tuple):
+                raise InputError(
+                    f"sentence {number} consists of words alone; this parser needs tags in column "
+                    f"{self.model_.alphabet.column.upper()} of CoNLL-U",
+                    remedy=TAG_FIRST,
+                )
+        return _with_words(as_dependencies(records, may_be_empty=True))
+
+    def _encode(self, sentences: list[Sentence]) -> Encoded:
         column = self.model_.alphabet.column
         if sentences and all(tag == "_" for sentence in sentences for tag in sentence.column(column)):
             raise InputError(
-                f"column {column.upper()}, the tags this model was trained on, is empty",
+                f"column {column.upper()} is empty; this parser was trained on its tags",
                 path=sentences[0].path,
                 line=sentences[0].line,
-                remedy="give tagged sentences, or --tagger MODEL to tag them first",
+                remedy=TAG_FIRST,
             )
         return self.model_.alphabet.encode(sentences)
 
-    def _heads(self, encoded: Encoded) -> list[np.ndarray]:
-        return [chart.best_heads() for chart in self._charts(encoded)]
+    def _charts(self, encoded: Encoded) -> tuple[list[Chart], dict[str, int]]:
+        """The chart of every sentence, and the diagnostics of all of them."""
+        found = self.model_.parse(encoded, self.n_jobs)
+        charts = [chart for chart, _ in found]
+        fallbacks = sum(fell_back for _, fell_back in found)
+        return charts, {"fallbacks": fallbacks, "negative": sum(chart.n_negative for chart in charts)}
 
-    def _charts(self, encoded: Encoded) -> list[Chart]:
-        def some(numbers: np.ndarray) -> list[tuple[Chart, bool]]:
-            return [self.model_.chart(encoded.columns(number)) for number in numbers]
+    def evaluate(self, X: Dependencies, given: Dependencies | None = None) -> dict[str, Any]:
+        """Attachment scores in percent against the heads and relations of the sentences.
 
-        # Parts of equal numbers of sentences, several for each thread: lengths differ.
-        parts = np.array_split(np.arange(len(encoded)), max(1, len(encoded) // 32))
-        found = [one for part in map_threads(some, parts, self.n_jobs) for one in part]
-        self.n_fallbacks_ = sum(fell_back for _, fell_back in found)
-        self.n_negative_ = sum(chart.n_negative for chart, _ in found)
-        return [chart for chart, _ in found]
-
-    def evaluate(self, X: Iterable[Sentence], given: Iterable[Sentence] | None = None) -> dict[str, Any]:
-        """Attachment scores in percent against the heads and relations that the sentences have.
-
-        ``given`` are the same sentences as the parser shall see them, e.g. with the tags of a tagger.
+        ``given`` are the same sentences as the parser should see them, e.g. with the tags of a tagger.
         """
-        gold = _listed(X)
-        for sentence in gold:
-            sentence.check_tree()
+        gold = _trees(X)
         started = time.perf_counter()
-        parsed = self.parse(gold if given is None else given)
+        parsed = self.predict(gold if given is None else given)
         speed = per_second(len(gold), time.perf_counter() - started)
         tags = "upos" if any(tag != "_" for sentence in gold for tag in sentence.upos) else "xpos"
-        scores: dict[str, Any] = dict(
-            attachment_scores(
-                [sentence.heads.tolist() for sentence in gold],
-                [sentence.heads.tolist() for sentence in parsed],
-                tags=[sentence.column(tags) for sentence in gold],
-                gold_labels=[sentence.deprels for sentence in gold],
-                predicted_labels=[sentence.deprels for sentence in parsed],
-            )
+        scores = attachment_scores(
+            [sentence.heads.tolist() for sentence in gold],
+            [sentence.heads.tolist() for sentence in parsed],
+            tags=[sentence.column(tags) for sentence in gold],
+            gold_labels=[sentence.deprels for sentence in gold],
+            predicted_labels=[sentence.deprels for sentence in parsed],
         )
-        return scores | {
-            "sentences_per_second": speed,
-            "fallbacks": self.n_fallbacks_,
-            "negative": self.n_negative_,
-        }
+        return scores | {"sentences_per_second": speed} | parsed.diagnostics
 
-    def score(self, X: Iterable[Sentence], y: None = None) -> float:
+    def score(self, X: Dependencies, y: None = None) -> float:
         """Share of words with the right head, 0 to 1, for scikit-learn's model selection."""
-        return self.evaluate(X)["uas"] / 100
-
-    def _get_state(self) -> State:
-        return self.model_.to_state()
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.model_ = Model.from_state(values, arrays, factors=self.factors, words=self.words)
-        self.n_fallbacks_ = self.n_negative_ = 0
+        return float(self.evaluate(X)["uas"]) / 100
 
 
-def _listed(sentences: Iterable[Sentence], *, may_be_empty: bool = False) -> list[Sentence]:
-    listed = list(sentences)
-    for sentence in listed:
-        if not isinstance(sentence, Sentence):
-            raise InputError(
-                f"{type(sentence).__name__} ({sentence!r:.40}) where a sentence was expected",
-                remedy="read them with spectragram.data.read_conllu or make them with Sentence.from_words",
-            )
-    if not listed and not may_be_empty:
-        raise InputError("no sentences", remedy="give at least one tree")
-    return listed
+def _trees(X: Dependencies) -> list[Sentence]:
+    """Sentences whose heads form trees, at least one."""
+    return _with_words(as_dependencies(X, check_tree=True))
+
+
+def _with_words(sentences: list[Sentence]) -> list[Sentence]:
+    for number, sentence in enumerate(sentences):
+        if len(sentence) == 0:
+            raise InputError(f"sentence {number} has no words", remedy="give at least one word")
+    return sentences

@@ -1,4 +1,4 @@
-"""What trees are made of: modifier sequences for the automata, arcs and ends of halves for the factors."""
+"""The parts of trees: modifier sequences for the automata, arcs and ends of halves for the factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ModifierSequences", "gold_pairs", "modifier_sequences"]
 
 @dataclass(frozen=True)
 class ModifierSequences:
-    """All modifier sequences of a treebank, those of one direction and head symbol next to one another.
+    """All modifier sequences of a treebank, grouped by direction and head symbol.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ def modifier_sequences(encoded: Encoded, heads: np.ndarray, n_symbols: int) -> M
     modifiers = np.flatnonzero(heads > 0)
     head = (begins + heads - 1)[modifiers]
     direction = (modifiers > head).astype(np.int64)
-    # One sequence for each word and direction; sequences in the order of direction, symbol, word.
+    # One sequence for each word and direction, in the order of direction, symbol, word.
     rank = np.empty((2, n_words), np.int64)
     by_symbol = np.argsort(encoded.tags, kind="stable")
     rank[LEFT, by_symbol] = np.arange(n_words)
@@ -70,7 +70,7 @@ def modifier_sequences(encoded: Encoded, heads: np.ndarray, n_symbols: int) -> M
 
 
 @njit(cache=True, nogil=True)
-def gold_pairs(heads):  # type: ignore[no-untyped-def]
+def gold_pairs(heads: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """1 at the arcs of a tree and at the ends of its halves; heads (n,) as in CoNLL-U -> (2, n, n), (2, n, n).
 
     Indexed by direction, word and distance, as in :mod:`spectragram.inference.headed`.

@@ -1,4 +1,4 @@
-"""A split head-automata grammar as arrays: what every learner returns and the chart consumes.
+"""A split head-automata grammar as arrays: every learner returns one, and the chart works on it.
 
     P(y) = prod_{<h, d, x_1 ... x_T> in y} P(x_1 ... x_T | h, d)                     (Balle et al. 2014, equation 1)
     P(x_1 ... x_T | h, d) = alpha_1' A_{x_1} ... A_{x_T} alpha_inf
@@ -21,7 +21,12 @@ from spectragram.automata.wfa import WFA
 __all__ = ["Grammar", "root_distribution"]
 
 ROOT_PRIOR = 0.5
-"""Sentences that the overall frequencies of tags are worth in the distribution of root words."""
+"""Weight of the overall tag frequencies in the distribution of root words, as a number of sentences.
+
+Chosen by hand, not tuned: its only task is that no tag is impossible.
+"""
+UNSEEN = 0.1
+"""Added to the count of every tag, the unknown one included. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Grammar:
 
     @property
     def n_states_in_all(self) -> int:
-        """States of all automata together, without those that only fill up the arrays."""
+        """States summed over automata, without those that only pad the arrays."""
         return int(((self.initial != 0) | (self.final != 0)).sum())
 
     def automaton(self, head: int, direction: int) -> WFA:
@@ -65,5 +70,5 @@ class Grammar:
 
 def root_distribution(roots: np.ndarray, tags: np.ndarray) -> np.ndarray:
     """P(tag | root) from counts of root words and of all words, both (k,); no tag is impossible."""
-    overall = (tags + 0.1) / (tags.sum() + 0.1 * len(tags))
+    overall = (tags + UNSEEN) / (tags.sum() + UNSEEN * len(tags))
     return (roots + ROOT_PRIOR * overall) / (roots.sum() + ROOT_PRIOR)

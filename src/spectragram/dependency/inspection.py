@@ -1,4 +1,4 @@
-"""What a trained parser knows about heads: their likely modifiers, and the deterministic picture of an automaton."""
+"""What a trained parser learned about heads: their frequent modifiers, and an automaton made deterministic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectragram.automata.dfa import DFA, approximate_dfa
-from spectragram.errors import InputError
+from spectragram.errors import ParameterError
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.inference.prefix_tree import grow_prefix_tree
 
@@ -19,7 +19,14 @@ __all__ = ["HeadDFA", "frequent_modifiers", "head_dfa"]
 
 DIRECTIONS = {"left": LEFT, "right": RIGHT}
 FREQUENT_PREFIXES = 100
-"""Rare prefixes force mergers until one state is left."""
+"""Prefixes that take part in the approximation: rare ones force mergers until one state is left.
+
+Chosen by hand, not tuned.
+"""
+SMALLEST = 1e-300
+"""A guard against division by zero; any tiny value does."""
+SHOWN_SYMBOLS = 6
+"""Symbols of a move that are listed; a line of the table stays short."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +37,18 @@ class HeadDFA:
     names: tuple[str, ...]
 
     def rows(self, most: int = 4) -> list[list[object]]:
-        """State, probability of STOP, symbols, where they lead, how often: the ``most`` frequent moves of a state."""
+        """Rows (state, probability of STOP, symbols, next state, count), the ``most`` frequent moves of each state."""
         rows: list[list[object]] = []
         for state in range(self.dfa.n_states):
             counts = self.dfa.counts[state]
-            stop = counts[-1] / max(counts.sum(), 1e-300)
+            stop = counts[-1] / max(counts.sum(), SMALLEST)
             targets: dict[int, list[int]] = {}
             for symbol in np.argsort(-counts[:-1], kind="stable"):
                 if self.dfa.target[state, symbol] >= 0:
                     targets.setdefault(int(self.dfa.target[state, symbol]), []).append(int(symbol))
             for target, symbols in list(targets.items())[:most] or [(-1, [])]:
-                shown = " ".join(self.names[symbol] for symbol in symbols[:6]) + (" ..." if len(symbols) > 6 else "")
+                shown = " ".join(self.names[symbol] for symbol in symbols[:SHOWN_SYMBOLS])
+                shown += " ..." if len(symbols) > SHOWN_SYMBOLS else ""
                 times = int(counts[symbols].sum()) if symbols else 0
                 rows.append([state, float(stop), shown or "-", target if target >= 0 else "-", times])
         return rows
@@ -49,10 +57,10 @@ class HeadDFA:
 def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int = 10) -> HeadDFA:
     """Cluster the forward vectors of a head's frequent modifier sequences into at most ``n_states`` states."""
     if direction not in DIRECTIONS:
-        raise InputError(f"direction {direction!r}", remedy="choose left or right")
+        raise ParameterError("direction", direction, "is unknown", remedy="choose left or right")
     tags = parser.tags_
     if head not in tags:
-        raise InputError(f"no tag {head!r} in this model", remedy=f"choose among {' '.join(tags[1:])}")
+        raise ParameterError("head", head, "is not a tag of this model", remedy=f"choose among {' '.join(tags[1:])}")
     symbol, side = tags.index(head), DIRECTIONS[direction]
     tree = grow_prefix_tree(*parser.sequences_.of(side, symbol))
     wfa = parser.grammar_.automaton(symbol, side)
@@ -61,13 +69,13 @@ def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int 
     for node in range(1, len(tree)):
         states[node] = states[tree.parent[node]] @ wfa.operators[tree.symbol[node]]
         # Only the direction of a vector counts.
-        states[node] /= max(float(np.abs(states[node]).sum()), 1e-300)
+        states[node] /= max(float(np.abs(states[node]).sum()), SMALLEST)
     dfa = approximate_dfa(tree, states, len(tags), n_states, n_prefixes=FREQUENT_PREFIXES)
     return HeadDFA(dfa, tags)
 
 
 def frequent_modifiers(parser: DependencyParser, n_heads: int = 10, n_modifiers: int = 5) -> list[list[object]]:
-    """Head, direction, P(no modifier) and the most frequent first modifiers in training, of the most frequent tags."""
+    """Rows (head, direction, P(no modifier), most frequent first modifiers) for the most frequent tags."""
     rows: list[list[object]] = []
     for symbol in range(1, min(n_heads + 1, len(parser.tags_))):
         for name, side in DIRECTIONS.items():

@@ -1,30 +1,36 @@
-"""What parses: an alphabet, the automata and factors of one or several members, relations; and their model file."""
+"""A trained parser: an alphabet, the automata and factors of its members, relations; and its state in model files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from spectragram.dependency.encoding import Alphabet
-from spectragram.dependency.factors import Factors, Templates
+from spectragram.dependency.encoding import Alphabet, Encoded
+from spectragram.dependency.factors import Factors
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels
+from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.headed_decode import best_heads
-from spectragram.inference.pair_factors import pair_scores
 
-__all__ = ["Chart", "Member", "Model", "average", "sentence_chart"]
+__all__ = ["Chart", "Member", "Model", "average", "parse_all"]
 
-Arrays = dict[str, np.ndarray]
 FLOOR = 1e-30
-"""Marginals below this, negative ones included, count as this when trees are chosen by the sum of logarithms."""
+"""Smaller marginals, negative ones included, count as this when trees are chosen by the sum of logarithms.
+
+A guard against the logarithm of zero; any tiny value does.
+"""
 ROUNDING = 1e-9
 """Marginals above minus this are zero up to rounding, not negative."""
+SMALLEST = 1e-300
+"""A guard against division by zero; any tiny value does."""
+SENTENCES_PER_PART = 32
+"""Sentences that a thread parses at a time: many parts, since lengths differ. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Chart:
 
     @property
     def n_negative(self) -> int:
-        """Negative marginals of roots and arcs."""
+        """Number of negative marginals of roots and arcs."""
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
     def best_heads(self) -> np.ndarray:
@@ -54,16 +60,7 @@ class Chart:
         heads, words = np.nonzero(~np.eye(n, dtype=bool))
         found[words, heads + 1] = self.arcs[(words > heads).astype(int), heads, np.abs(words - heads)]
         found = np.maximum(found, 0.0)
-        return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
-
-
-def sentence_chart(grammar: Grammar, columns: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray) -> Chart:
-    """Run the chart on a sentence with columns (3, n) and log-factors (2, n, n)."""
-    tags = columns[0]
-    found = inside_outside(
-        tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
-    )
-    return Chart(*found)
+        return found / np.maximum(found.sum(axis=1, keepdims=True), SMALLEST)
 
 
 def average(charts: Sequence[Chart]) -> Chart:
@@ -89,42 +86,64 @@ class Member:
     def chart(self, columns: np.ndarray, fallback: Grammar) -> tuple[Chart, bool]:
         """Marginals of one sentence with columns (3, n), and whether ``fallback`` had to take over."""
         n = columns.shape[1]
-        arcs, stops = np.zeros((2, 2, n, n))
-        if self.factors is not None:
-            arcs = pair_scores(self.factors.arc_templates.pairs(columns), self.factors.arc_weights)
-            stops = pair_scores(self.factors.stop_templates.pairs(columns), self.factors.stop_weights)
-        chart = sentence_chart(self.grammar, columns, arcs, stops)
-        if chart.sign > 0:
-            return chart, False
-        return sentence_chart(fallback, columns, arcs, stops), True
+        scores = (np.zeros((2, n, n)), np.zeros((2, n, n))) if self.factors is None else self.factors.scores(columns)
+        chart = _run_chart(self.grammar, columns, *scores)
+        return (chart, False) if chart.sign > 0 else (_run_chart(fallback, columns, *scores), True)
 
-    def to_arrays(self) -> Arrays:
-        """Arrays by name."""
-        arrays = prefixed("grammar", vars(self.grammar))
-        if self.factors is not None:
-            arrays |= {"arc_weights": self.factors.arc_weights, "stop_weights": self.factors.stop_weights}
-        return arrays
+    def to_state(self) -> State:
+        """Plain values and arrays, as model files hold them."""
+        values, arrays = (None, {}) if self.factors is None else self.factors.to_state()
+        return {"factors": values}, prefixed("grammar", vars(self.grammar)) | prefixed("factors", arrays)
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, *, factors: bool, words: bool) -> Member:
-        """Inverse of :meth:`to_arrays`."""
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
         grammar = Grammar(**without_prefix("grammar", arrays))
-        if not factors:
+        if values["factors"] is None:
             return cls(grammar, None)
-        empty = Factors.empty(words=words, bits=1)
-        weights = arrays["arc_weights"], arrays["stop_weights"]
-        return cls(grammar, Factors(empty.arc_templates, empty.stop_templates, *weights))
+        return cls(grammar, Factors.from_state(values["factors"], without_prefix("factors", arrays)))
+
+
+def _run_chart(grammar: Grammar, columns: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray) -> Chart:
+    """Inside-outside on a sentence with columns (3, n) and log-factors (2, n, n)."""
+    tags = columns[0]
+    found = inside_outside(
+        tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
+    )
+    return Chart(*found)
+
+
+def parse_all(
+    members: Sequence[Member], fallback: Grammar, encoded: Encoded, n_jobs: int = 1
+) -> list[tuple[Chart, bool]]:
+    """For every sentence the averaged marginals of the members, and whether the fallback took over for one of them."""
+
+    def parse_some(numbers: np.ndarray) -> list[tuple[Chart, bool]]:
+        found = []
+        for number in numbers:
+            columns = encoded.columns(number)
+            charts, fell_back = zip(*(member.chart(columns, fallback) for member in members), strict=True)
+            found.append((average(charts), any(fell_back)))
+        return found
+
+    parts = np.array_split(np.arange(len(encoded)), max(1, len(encoded) // SENTENCES_PER_PART))
+    return [one for part in map_threads(parse_some, parts, n_jobs) for one in part]
 
 
 @dataclass(frozen=True)
 class Model:
-    """A trained parser.
+    """All that parsing needs.
 
     Attributes
     ----------
-    members : marginals of their charts are averaged
-    fallback : DET+F automata, for sentences of which a member's estimates sum to nothing positive
-    sequences : the modifier sequences of training, which pictures of automata need
+    alphabet : Alphabet
+    members : tuple of Member
+        The marginals of their charts are averaged.
+    fallback : Grammar
+        DET+F automata, for sentences whose estimates by a member do not sum to anything positive.
+    labels : Labels
+    sequences : ModifierSequences
+        The modifier sequences of training, which pictures of automata need.
     """
 
     alphabet: Alphabet
@@ -135,51 +154,42 @@ class Model:
 
     def __post_init__(self) -> None:
         k = len(self.alphabet.tags)
+        if not self.members:
+            raise ValueError("a parser without automata")
         for grammar in (self.fallback, *(member.grammar for member in self.members)):
             if grammar.n_symbols != k:
                 raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
         if self.labels.candidates.shape[:3] != (2, len(self.alphabet.coarse), k):
             raise ValueError(f"candidates of shape {self.labels.candidates.shape} for {k} tags")
+        if self.sequences.n_symbols != k or len(self.sequences.blocks) != 2 * k + 1:
+            raise ValueError(f"modifier sequences of {self.sequences.n_symbols} symbols for {k} tags")
 
-    def chart(self, columns: np.ndarray) -> tuple[Chart, bool]:
-        """Marginals of one sentence with columns (3, n), and whether the fallback had to take over for a member."""
-        charts, fell_back = zip(*(member.chart(columns, self.fallback) for member in self.members), strict=True)
-        return average(charts), any(fell_back)
+    def parse(self, encoded: Encoded, n_jobs: int = 1) -> list[tuple[Chart, bool]]:
+        """The marginals of every sentence, and whether the fallback took over for a member."""
+        return parse_all(self.members, self.fallback, encoded, n_jobs)
 
     def to_state(self) -> State:
-        """Plain values and arrays, for model files."""
-        alphabet, alphabet_arrays = self.alphabet.to_state()
-        arrays: Arrays = prefixed("alphabet", alphabet_arrays)
-        arrays |= prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
-        for number, member in enumerate(self.members):
-            arrays |= prefixed(str(number), member.to_arrays())
-        arrays |= {"label_weights": self.labels.weights, "label_candidates": self.labels.candidates}
-        values = {
-            "alphabet": alphabet,
-            "labels": list(self.labels.names),
-            "root_label": self.labels.root,
-            "n_members": len(self.members),
-        }
-        return values, arrays
+        """Plain values and arrays, as model files hold them."""
+        values: dict[str, Any] = {}
+        arrays = prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
+        for name, part in (("alphabet", self.alphabet), ("labels", self.labels)):
+            values[name], part_arrays = part.to_state()
+            arrays |= prefixed(name, part_arrays)
+        states = [member.to_state() for member in self.members]
+        for number, (_, member_arrays) in enumerate(states):
+            arrays |= prefixed(f"member{number}", member_arrays)
+        return values | {"members": [member_values for member_values, _ in states]}, arrays
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: Arrays, *, factors: bool, words: bool) -> Model:
-        """Inverse of :meth:`to_state`; whether there are factors and words are parameters of the parser."""
-        members = tuple(
-            Member.from_arrays(without_prefix(str(number), arrays), factors=factors, words=words)
-            for number in range(values["n_members"])
-        )
-        labels = Labels(
-            tuple(values["labels"]),
-            values["root_label"],
-            arrays["label_candidates"],
-            Templates.for_labels(words=words),
-            arrays["label_weights"],
-        )
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
         return cls(
             Alphabet.from_state(values["alphabet"], without_prefix("alphabet", arrays)),
-            members,
+            tuple(
+                Member.from_state(member, without_prefix(f"member{number}", arrays))
+                for number, member in enumerate(values["members"])
+            ),
             Grammar(**without_prefix("fallback", arrays)),
-            labels,
+            Labels.from_state(values["labels"], without_prefix("labels", arrays)),
             ModifierSequences(**without_prefix("sequences", arrays)),
         )

@@ -1,4 +1,4 @@
-"""What the parser was asked for, checked and complete, as training reads it."""
+"""The parameters of the parser, checked and complete; training reads nothing else."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ import numbers
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spectragram.dependency.learners import LEARNERS
 from spectragram.engine import resolve_jobs
-from spectragram.errors import InputError
+from spectragram.errors import ParameterError
 
 if TYPE_CHECKING:
     from spectragram.dependency.estimator import DependencyParser
 
-__all__ = ["PRESETS", "Settings", "settings_of"]
+__all__ = ["LEARNERS", "PRESETS", "Settings", "settings_of"]
+
+LEARNERS = ("spectral+em", "em", "spectral", "det+f", "det")
 
 PRESETS: dict[str, dict[str, int]] = {
     "fast": {"n_states": 4, "max_iter": 10, "n_epochs": 1, "n_models": 1},
     "default": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 1},
     "best": {"n_states": 8, "max_iter": 20, "n_epochs": 3, "n_models": 4},
 }
+"""Sizes by preset, chosen on the dev part of the WSJ sample; docs/dependency.md has the score and the time of each."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the parser was asked for; see :class:`~spectragram.dependency.DependencyParser`."""
+    """The checked parameters; see :class:`~spectragram.dependency.DependencyParser`."""
 
     learner: str
     factors: bool
@@ -50,11 +52,11 @@ def settings_of(parser: DependencyParser) -> Settings:
         parser._check_whole(name, least)
     parser._check_number("min_mass")
     if (parser.min_mass or 0.0) > 1:
-        raise InputError(f"min_mass={parser.min_mass!r}", remedy="give a share of the singular values, 0 to 1")
+        raise ParameterError("min_mass", parser.min_mass, remedy="give a share of the singular values, 0 to 1")
     return Settings(
         learner=parser.learner,
-        factors=parser.factors,
-        words=parser.words,
+        factors=bool(parser.factors),
+        words=bool(parser.words),
         tag_column=parser.tag_column,
         basis=_basis(parser.basis),
         min_mass=parser.min_mass or 0.0,
@@ -66,11 +68,10 @@ def settings_of(parser: DependencyParser) -> Settings:
 
 
 def _basis(basis: object) -> str | float:
-    """Any number is a factor: heads have alphabets of very different sizes, one size for all would suit none."""
+    """Any number is a factor: heads have alphabets of very different sizes, so no absolute size suits them all."""
     if basis == "sigma-lambda":
         return "sigma-lambda"
     if isinstance(basis, numbers.Real) and not isinstance(basis, bool) and 0 < float(basis) < math.inf:
         return float(basis)
-    raise InputError(
-        f"basis={basis!r}", remedy='give "sigma-lambda", or how many substrings for each symbol, a number above 0'
-    )
+    remedy = "give sigma-lambda, or a number above 0: substrings for each symbol"
+    raise ParameterError("basis", basis, "is not a basis", remedy=remedy)

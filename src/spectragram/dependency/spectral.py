@@ -1,11 +1,11 @@
 """The spectral learner of head automata: a singular value decomposition for every head and direction (section 6.2).
 
     basis            prefixes and suffixes of the Hankel block of head h and direction d           (section 7.1)
-    "sigma-lambda"   Sigma' = the modifiers of h and the empty string; states of less than ``min_mass`` are discarded
+    "sigma-lambda"   Sigma' = the modifiers of h and the empty string; states below ``min_mass`` are discarded
     factor f         the f |Sigma^{h,d}| most frequent substrings
 
-The alphabet of an automaton is what it was seen to generate, so the estimate is mixed with a little of the head's DET
-automaton: no modifier is impossible, and no sentence either.
+The alphabet of an automaton is the set of modifiers seen in training, so a little of the head's DET automaton is mixed
+into the estimate: then no modifier is impossible, and no sentence either.
 
 The paper counts substring expectations, decomposes that block as it is, and gets the automaton of whole sequences by
 Lemma 3.1. Here the statistic is ``marked`` (:mod:`spectragram.automata.hankel`), from which initial and final weights
@@ -29,7 +29,7 @@ from spectragram.engine.progress import Report, silent
 __all__ = ["head_automaton", "learn_spectral"]
 
 PSEUDO_SEQUENCES = 10.0
-"""Sequences that the DET automaton is worth beside the spectral one."""
+"""Weight of the DET automaton in the mixture, as a number of sequences. Chosen by hand, not tuned."""
 
 
 def learn_spectral(
@@ -41,7 +41,7 @@ def learn_spectral(
     min_mass: float = 0.0,
     report: Report = silent,
 ) -> Grammar:
-    """Head automata of at most ``n_states`` states, and one more: that of ``deterministic`` (one state each)."""
+    """Head automata of at most ``n_states`` states, plus the one state of the automata in ``deterministic`` (DET)."""
     k, m = sequences.n_symbols, n_states + 1
     initial, final = np.zeros((2, k, m)), np.zeros((2, k, m))
     operators = np.zeros((2, k, k, m, m))
@@ -68,7 +68,7 @@ def head_automaton(
 ) -> tuple[WFA, np.ndarray]:
     """The automaton of some modifier sequences, and the symbols it is over (their own numbers, sorted).
 
-    ``basis`` is "sigma-lambda" or a factor: so many substrings for each symbol.
+    ``basis`` is "sigma-lambda" or a factor, the number of substrings for each symbol.
     """
     modifiers, local = np.unique(tokens, return_inverse=True)
     if not len(modifiers):

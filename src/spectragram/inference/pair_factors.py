@@ -1,14 +1,13 @@
-"""Log-linear factors of pairs of words: hashed indicator features, their scores and their gradient steps.
+"""Log-linear factors of pairs of words: the keys of their features, their scores and their gradient steps.
 
-A pair is a word i and another word j, s places away from it in direction d. Every template describes the surroundings
-of both words, so a feature consists of what the template sees at i, what it sees at j and, for some templates, the
-distance between them. One more template combines the pair with every kind of word between them, each kind once:
+A pair is a word i and another word s places away from it in direction d. Every template describes the surroundings of
+both, so a feature consists of what the template sees at i, what it sees at the other word and, if the template asks for
+it, how far apart they are. The last template combines the two with every kind of word between them, each kind once:
 
-    score(d, i, s) = sum_t  w[hash(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between}  w[hash(... + key(b))]
+    score(d, i, s) = sum_t w[place(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between} w[place(... + key(b))]
 
-Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one table
-lookup for each template. Different features may share a place in the table; if the table has a few places for each
-feature that occurs, collisions have no measurable effect.
+Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one look into
+the table for each template (:mod:`spectragram.inference.hashed`).
 """
 
 from __future__ import annotations
@@ -18,20 +17,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Pairs", "Weights", "context_keys", "find_place", "pair_scores", "step_pairs", "step_weight"]
+from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find_place, step_weight, table_shift
 
-MIX, STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-"""Odd multipliers that spread keys over 64 bits: the golden ratio, as in Fibonacci hashing, and a prime of xxHash."""
-SMALLEST_STEP = 1e-3
-"""Smaller gradients are skipped: they change little and cost as many memory accesses. Chosen by hand, not tuned."""
+__all__ = ["Pairs", "arc_keys", "context_keys", "pair_scores", "step_pairs"]
 
 
 class Pairs(NamedTuple):
-    """The pairs of one sentence as described by a family of templates.
+    """The pairs of one sentence as a family of templates sees them.
 
     here, there (2, n, t) uint64: keys of the word itself and of the other one, from :func:`context_keys`;
     grades (n,) int64: the grade of each distance; graded (t,) bool: whether a template looks at it;
-    kinds (n,) int64: the kind of each word as a word between; first: the smallest distance of a pair, 0 or 1.
+    kinds (n,) int64: the kind of a word that lies between; first: the smallest distance of a pair, 0 or 1.
     """
 
     here: np.ndarray
@@ -40,18 +36,6 @@ class Pairs(NamedTuple):
     graded: np.ndarray
     kinds: np.ndarray
     first: int
-
-
-class Weights(NamedTuple):
-    """Weights in training, all (2^b,) float32.
-
-    table: the weights; squares: sums of squared gradients; summed: each step times the time at which it was taken, so
-    that table - summed / now is the average over time.
-    """
-
-    table: np.ndarray
-    squares: np.ndarray
-    summed: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -80,13 +64,6 @@ def context_keys(columns: np.ndarray, atoms: np.ndarray) -> np.ndarray:
     return keys
 
 
-@njit(cache=True, nogil=True, inline="always")
-def find_place(key: np.uint64, shift: np.uint64) -> np.int64:
-    """The place of the feature with this key in a table of 2^(64 - shift) weights."""
-    key = (key ^ (key >> np.uint64(32))) * MIX
-    return np.int64(key >> shift)
-
-
 @njit(cache=True, nogil=True)
 def _find_places(
     here: np.ndarray,
@@ -97,7 +74,7 @@ def _find_places(
     shift: np.uint64,
     places: np.ndarray,
 ) -> int:
-    """Write the places of the features of a pair and return their number. The last template is for words between."""
+    """Write the places of a pair's features and return their number; the last template is that of words between."""
     grade_key = np.uint64(grade + 1) * STIR
     last = len(here) - 1
     for t in range(last):
@@ -114,10 +91,10 @@ def _find_places(
 @njit(cache=True, nogil=True)
 def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
-    # Unpacked once, since numba counts references at each access.
+    # Taken out of the tuple once: numba counts references each time.
     here, there, grades, graded, kinds, first = pairs
     _, n, n_templates = here.shape
-    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    shift = table_shift(table)
     scores = np.zeros((2, n, n))
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
@@ -135,12 +112,12 @@ def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float, now: float) -> None:
-    """Take a step of AdaGrad along the gradient (2, n, n) of the pairs of a sentence, in place."""
+def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float, now: int) -> None:
+    """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
     here, there, grades, graded, kinds, first = pairs
     table, squares, summed = weights
     _, n, n_templates = here.shape
-    shift = np.uint64(64 - int(np.log2(len(table)) + 0.5))
+    shift = table_shift(table)
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
     for d in range(2):
         away = 2 * d - 1
@@ -157,7 +134,7 @@ def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float
 
 @njit(cache=True, nogil=True)
 def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, np.ndarray]:
-    """Kinds of the words on the way from word i, each once, and how many come before the word at each distance."""
+    """Kinds of words met on the way from word i, each once; and how many before the word at each distance."""
     n = len(kinds)
     seen = np.zeros(kinds.max() + 1, np.bool_)
     between, n_between = np.empty(kinds.max() + 1, np.int64), np.zeros(n, np.int64)
@@ -174,11 +151,21 @@ def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, n
 
 
 @njit(cache=True, nogil=True)
-def step_weight(
-    table: np.ndarray, squares: np.ndarray, summed: np.ndarray, place: int | np.int64, g: float, rate: float, now: float
-) -> None:
-    """One step of AdaGrad on one weight, along its gradient g."""
-    squares[place] += g * g
-    step = rate * g / np.sqrt(squares[place])
-    table[place] += step
-    summed[place] += step * now
+def arc_keys(pairs: Pairs, heads: np.ndarray) -> np.ndarray:
+    """Keys of the arc above every word of a tree, (n, t) uint64; zero above the root; heads (n,) as in CoNLL-U.
+
+    All templates count alike here: there is none of words between.
+    """
+    here, there, grades, graded, _, _ = pairs
+    _, n, n_templates = here.shape
+    keys = np.zeros((n, n_templates), np.uint64)
+    for j in range(n):
+        i = heads[j] - 1
+        if i >= 0:
+            d = int(i < j)
+            grade = np.uint64(grades[abs(i - j)] + 1) * STIR
+            for t in range(n_templates):
+                keys[j, t] = here[d, i, t] + there[d, j, t]
+                if graded[t]:
+                    keys[j, t] += grade
+    return keys

@@ -1,4 +1,7 @@
-"""Scores, under the keys that ``spectragram evaluate --json`` prints: percentages, information in nats."""
+"""Evaluation scores, under the keys that ``spectragram evaluate --json`` prints.
+
+Shares are in percent and information is in nats.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,8 @@ from spectragram.metrics.brackets import SentenceBrackets, bracket_scores, sente
 from spectragram.metrics.clusters import clustering_scores, mutual_information, stream_mutual_information
 from spectragram.metrics.dependencies import PUNCTUATION_TAGS, attachment_scores
 from spectragram.metrics.language import next_symbol_error, pautomac_scores, perplexity, string_scores
+from spectragram.metrics.ratios import per_second
 from spectragram.metrics.sequences import label_table, labelled_spans, span_scores, span_table, tagging_scores
-from spectragram.metrics.speed import per_second
 
 __all__ = [
     "PUNCTUATION_TAGS",

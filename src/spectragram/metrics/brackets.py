@@ -1,19 +1,18 @@
 """Labelled brackets, scored as EVALB does with COLLINS.prm.
 
     rule of COLLINS.prm                    here
-    DELETE_LABEL TOP, also ROOT and S1     these brackets do not count, neither do bare outermost brackets
-    DELETE_LABEL , : `` '' .               words with these *gold* tags vanish before spans are compared
-    DELETE_LABEL -NONE-                    traces vanish from either tree by its own tag
-    EQ_LABEL ADVP PRT                      one label
-    CUTOFF_LEN 40                          every field a second time, with ``_40``, for at most 40 words,
-                                           punctuation included
+    DELETE_LABEL TOP, also ROOT and S1     these brackets are ignored, and so are outermost brackets without a label
+    DELETE_LABEL , : `` '' .               words with these *gold* tags are removed before spans are compared
+    DELETE_LABEL -NONE-                    traces are removed from each tree according to its own tags
+    EQ_LABEL ADVP PRT                      both count as the same label
+    CUTOFF_LEN 40                          every field is repeated with ``_40`` for sentences of at most 40 words,
+                                           including punctuation
 
-Functional tags and indices (``NP-SBJ=2``) are cut off as EVALB cuts them. A bracket that spans no word is no
-bracket.
+Functional tags and indices (``NP-SBJ=2``) are stripped as in EVALB. A bracket that spans no words is ignored.
 
-EVALB leaves a sentence without a valid parse out of every figure, which rewards a parser for giving up. Here
-its gold brackets and its words stay in the denominators: it costs recall, tag accuracy and exact match. The
-averages of crossing brackets are over valid parses, there being nothing else to cross.
+EVALB leaves sentences without a valid parse out of all figures, which rewards a parser for giving up. Here their gold
+brackets and words stay in the denominators, so they lower recall, tag accuracy and exact match. Crossing brackets are
+averaged over valid parses, since only those have brackets.
 """
 
 from __future__ import annotations
@@ -31,21 +30,22 @@ __all__ = ["BracketedTree", "SentenceBrackets", "bracket_scores", "sentence_brac
 _PUNCTUATION = frozenset([",", ":", "``", "''", "."])
 _TRACE = "-NONE-"
 _ROOTS = frozenset(["TOP", "ROOT", "S1", ""])
-_CUTOFF = 40
+_CUTOFF = 40  # CUTOFF_LEN of COLLINS.prm
+_CACHED_LABELS = 65536  # more than the labels of any treebank; it only bounds the memory
 
 Span = tuple[str, int, int]
 
 
 class BracketedTree(Protocol):
-    """What a tree must offer to be scored; ``word`` is None except on pre-terminals."""
+    """A tree that can be scored. ``word`` is None except on pre-terminals."""
 
     @property
     def label(self) -> str:
-        """Phrase label, or the tag of a pre-terminal."""
+        """The label of a phrase or the tag of a pre-terminal."""
 
     @property
     def children(self) -> Sequence[BracketedTree]:
-        """Empty for a pre-terminal."""
+        """The children, an empty sequence for a pre-terminal."""
 
     @property
     def word(self) -> str | None:
@@ -53,20 +53,20 @@ class BracketedTree(Protocol):
 
 
 class SentenceBrackets(NamedTuple):
-    """Counts for one sentence, the line EVALB prints for it."""
+    """The counts for one sentence, as EVALB prints them on one line."""
 
-    length: int  #: words, punctuation included
-    valid: bool  #: a parse of the same words was there
+    length: int  #: words, including punctuation
+    valid: bool  #: whether there was a parse of the same words
     matched: int
     gold: int
     predicted: int
     crossing: int  #: predicted brackets that cross a gold bracket
     words: int  #: words that are not punctuation
-    tags: int  #: of those, correctly tagged
+    tags: int  #: correctly tagged words that are not punctuation
 
     @property
     def exact(self) -> bool:
-        """Every bracket right, none missing."""
+        """Whether the brackets are exactly those of the gold tree."""
         return self.valid and self.matched == self.gold == self.predicted
 
 
@@ -76,14 +76,14 @@ def bracket_scores(gold: Iterable[BracketedTree], predicted: Iterable[BracketedT
     Parameters
     ----------
     gold, predicted : iterables of trees
-        In the same order; ``None`` stands for a sentence that got no parse.
+        Trees in the same order, with ``None`` for a sentence without a parse.
 
     Returns
     -------
     dict
-        ``f1 precision recall exact tag_accuracy`` in percent; ``crossing`` (brackets a sentence),
-        ``no_crossing`` and ``two_or_less_crossing`` (percent of valid parses); ``sentences valid errors``;
-        and all of these once more with ``_40`` for sentences of at most 40 words.
+        ``f1 precision recall exact tag_accuracy`` in percent; ``crossing`` (brackets per sentence), ``no_crossing``
+        and ``two_or_less_crossing`` (percent of valid parses); ``sentences valid errors``. All of them are repeated
+        with the suffix ``_40`` for sentences of at most 40 words.
     """
     sentences = [sentence_brackets(g, p) for g, p in paired(gold, predicted, "trees")]
     scores = _summary(sentences)
@@ -112,9 +112,9 @@ def _summary(sentences: Sequence[SentenceBrackets]) -> dict[str, float]:
 
 
 def sentence_brackets(gold: BracketedTree, predicted: BracketedTree | None) -> SentenceBrackets:
-    """Score one parse; one that is None or has other words than the gold tree is not valid."""
+    """Score one parse. It is not valid if it is None or its words differ from those of the gold tree."""
     gold_nodes, words, tags = _read(gold)
-    # kept[i]: how many of the first i words remain once punctuation, by gold tag, is gone.
+    # kept[i] is the number of words among the first i that are not punctuation by their gold tag.
     kept = list(accumulate((tag not in _PUNCTUATION for tag in tags), initial=0))
     gold_spans = _spans(gold_nodes, kept)
     counts = SentenceBrackets(len(words), False, 0, len(gold_spans), 0, 0, kept[-1], 0)
@@ -134,14 +134,14 @@ def sentence_brackets(gold: BracketedTree, predicted: BracketedTree | None) -> S
 
 
 def _read(tree: BracketedTree) -> tuple[list[Span], list[str], list[str]]:
-    """Brackets over all words, the words and their tags, traces left out; no recursion, trees can be deep."""
+    """The brackets, words and tags of a tree without its traces. It does not recurse because trees can be deep."""
     nodes: list[Span] = []
     words: list[str] = []
     tags: list[str] = []
     stack: list[tuple[BracketedTree, int]] = [(tree, -1)]
     while stack:
         node, start = stack.pop()
-        if start >= 0:  # met again after all its children
+        if start >= 0:  # all children of the node have been visited
             nodes.append((node.label, start, len(words)))
         elif node.word is None:
             stack.append((node, len(words)))
@@ -153,14 +153,14 @@ def _read(tree: BracketedTree) -> tuple[list[Span], list[str], list[str]]:
 
 
 def _spans(nodes: Iterable[Span], kept: Sequence[int]) -> list[Span]:
-    """Brackets that count, renumbered over the words that count."""
+    """The brackets that are scored, with positions that only count words that are scored."""
     renumbered = [(_canonical(label), kept[start], kept[end]) for label, start, end in nodes]
     return [span for span in renumbered if span[0] and span[1] < span[2]]
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=_CACHED_LABELS)
 def _canonical(label: str) -> str:
-    """The label as it is compared, or "" for one that does not count.
+    """The label in the form that is compared, or "" for a label that is ignored.
 
     >>> _canonical("NP-SBJ=2"), _canonical("PRT"), _canonical("TOP")
     ('NP', 'ADVP', '')
@@ -174,8 +174,8 @@ def _canonical(label: str) -> str:
 
 
 def _n_crossing(gold: Iterable[Span], predicted: Iterable[Span]) -> int:
-    """Predicted brackets that overlap some gold bracket without one holding the other."""
+    """Number of predicted brackets that overlap a gold bracket while neither contains the other."""
     extents = {(start, end) for _, start, end in gold}
-    # An extent that gold has too crosses nothing in gold, which spares most of the comparisons.
+    # A bracket that is also in the gold tree crosses no gold bracket, which saves most of the comparisons.
     suspects = [(start, end) for _, start, end in predicted if (start, end) not in extents]
     return sum(any(a < i < b < j or i < a < j < b for a, b in extents) for i, j in suspects)

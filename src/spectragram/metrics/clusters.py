@@ -2,7 +2,7 @@
 
     I(C) = sum_{c, c'} p(c, c') log( p(c, c') / (p(c, .) p(., c')) )        in nats
 
-over the bigrams of one stream, with the left and right margins of those same bigrams.
+The sum is over the bigrams of one stream; p(c, .) and p(., c') are the left and right margins of the same bigrams.
 """
 
 from __future__ import annotations
@@ -14,29 +14,32 @@ from spectragram.errors import InputError
 
 __all__ = ["clustering_scores", "mutual_information", "stream_mutual_information"]
 
-# Up to here a table of all pairs (128 MB) is quicker than sorting the bigrams.
+# Up to this number of clusters all pairs are counted in a table, which takes at most 128 MB and is faster than sorting.
 _MAX_TABLE_CLUSTERS = 4096
 
 
 def mutual_information(counts: ArrayLike) -> float:
-    """Mutual information of rows and columns of a table of counts, shape (m, m').
+    """Mutual information between the rows and columns of a table of counts of shape (m, m').
 
     >>> round(mutual_information([[5, 0], [0, 5]]), 4)  # log 2
     0.6931
     """
     table = np.asarray(counts, np.float64)
     if table.ndim != 2 or (table < 0).any() or not table.sum() > 0:
-        raise InputError(f"counts of shape {table.shape}", remedy="give a matrix of non-negative counts, not all zero")
+        raise InputError(
+            f"counts of shape {table.shape} are not a table of counts",
+            remedy="give a matrix of non-negative counts that are not all zero",
+        )
     rows, columns = np.nonzero(table)
     return _mutual_information(rows, columns, table[rows, columns])
 
 
 def stream_mutual_information(cluster_ids: ArrayLike) -> float:
-    """Mutual information of neighbours in a stream of class numbers (non-negative), shape (n_tokens,)."""
+    """Mutual information between neighbours in a stream of non-negative cluster numbers, shape (n_tokens,)."""
     ids = np.asarray(cluster_ids)
     if ids.ndim != 1 or len(ids) < 2 or ids.dtype.kind not in "iu" or ids.min() < 0:
         raise InputError(
-            f"a stream of shape {ids.shape} and type {ids.dtype}",
+            f"an array of shape {ids.shape} and type {ids.dtype} is not a stream of cluster numbers",
             remedy="give at least two non-negative integers, one for each token",
         )
     m = int(ids.max()) + 1
@@ -51,7 +54,7 @@ def stream_mutual_information(cluster_ids: ArrayLike) -> float:
 
 
 def clustering_scores(cluster_ids: ArrayLike) -> dict[str, float]:
-    """``mutual_information`` (nats) of a stream, the number of ``clusters`` in it and of its ``tokens``."""
+    """The ``mutual_information`` of a stream in nats and its numbers of ``clusters`` and ``tokens``."""
     return {
         "mutual_information": stream_mutual_information(cluster_ids),
         "clusters": len(np.unique(np.asarray(cluster_ids))),
@@ -60,7 +63,7 @@ def clustering_scores(cluster_ids: ArrayLike) -> dict[str, float]:
 
 
 def _mutual_information(rows: np.ndarray, columns: np.ndarray, counts: np.ndarray) -> float:
-    """From the cells that are not zero: their coordinates and counts."""
+    """Mutual information from the coordinates and counts of the non-zero cells."""
     n = counts.sum()
     left = np.bincount(rows, weights=counts)
     right = np.bincount(columns, weights=counts)

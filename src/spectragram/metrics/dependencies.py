@@ -1,4 +1,4 @@
-"""Attachment scores of dependency trees: how many words got the right head, and the right label too."""
+"""Attachment scores of dependency trees: the share of words with the right head, and with the right label as well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spectragram.metrics.ratios import paired_tokens, percent
 
 __all__ = ["PUNCTUATION_TAGS", "attachment_scores"]
 
-#: Universal Dependencies' PUNCT, the 12-tag set's ".", and the Penn tags that evaluations usually leave out.
+#: PUNCT of Universal Dependencies, "." of the 12-tag set, and the Penn tags that evaluations usually exclude.
 PUNCTUATION_TAGS = frozenset(["PUNCT", ".", ",", ":", "``", "''"])
 
 Hits = list[list[bool]]
@@ -22,22 +22,22 @@ def attachment_scores(
     gold_labels: Iterable[Sequence[str]] | None = None,
     predicted_labels: Iterable[Sequence[str]] | None = None,
 ) -> dict[str, float]:
-    """Unlabelled and labelled attachment in percent, with and without punctuation, and exact match.
+    """Unlabelled and labelled attachment scores, with and without punctuation, and exact matches, in percent.
 
     Parameters
     ----------
     gold_heads, predicted_heads : iterables of int sequences, one per sentence
-        Head of each word (1-based, 0 for the root, as CoNLL-U has it).
+        The head of each word, counted from 1, with 0 for the root, as in CoNLL-U.
     tags : iterable of str sequences, optional
-        Gold tags; words tagged as in ``PUNCTUATION_TAGS`` are what the ``_nopunct`` scores leave out.
+        Gold tags. The ``_nopunct`` scores exclude words whose tag is in ``PUNCTUATION_TAGS``.
     gold_labels, predicted_labels : iterables of str sequences, optional
-        Relations, compared as they stand (strip subtypes first where those should not count).
+        Relations, which are compared as they are. Strip subtypes first if they should not count.
 
     Returns
     -------
     dict
-        ``uas exact sentences tokens``; with tags ``uas_nopunct``; with labels ``las``; with both
-        ``las_nopunct``. ``exact`` is about heads: the percentage of sentences that have all of them right.
+        ``uas exact sentences tokens``; with tags also ``uas_nopunct``, with labels also ``las``, and with both also
+        ``las_nopunct``. ``exact`` is the percentage of sentences in which all heads are right.
 
     >>> scores = attachment_scores([[2, 0, 2]], [[2, 0, 1]], tags=[["PRON", "VERB", "PUNCT"]])
     >>> round(scores["uas"], 1), scores["uas_nopunct"], scores["exact"]
@@ -60,7 +60,7 @@ def attachment_scores(
 
 
 def _hits(gold: Iterable[Sequence[object]], predicted: Iterable[Sequence[object]], what: str) -> Hits:
-    """Sentence by sentence, which tokens agree."""
+    """For each sentence, which of its tokens agree."""
     return [[a == b for a, b in pair] for pair in paired_tokens(gold, predicted, what)]
 
 
@@ -70,5 +70,5 @@ def _share(hits: Hits) -> float:
 
 
 def _where(hits: Hits, mask: Hits) -> Hits:
-    """Only the entries at which the mask is true."""
+    """The entries for which the mask is true."""
     return [[hit for hit, keep in zip(*pair, strict=True) if keep] for pair in zip(hits, mask, strict=True)]

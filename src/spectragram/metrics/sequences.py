@@ -1,9 +1,9 @@
-"""Scores of sequence labelling: tokens, unknown words, one line per label, and labelled spans.
+"""Scores for sequence labelling: accuracy on all tokens and on unknown words, scores per label, and labelled spans.
 
-Spans are read as conlleval reads them. A span of type X starts at ``B-X`` (or ``S-X``), and also at any other
-prefix where no span of type X is open: after O, after another type, after ``E-`` or ``S-``, at the start of
-the sentence. So IOB2, IOB1 (``I-`` at the start of a span, ``B-`` only between two that touch) and IOBES all
-read right, and invalid sequences that a tagger predicts read as the spans a person would see in them.
+Spans are read as in conlleval. A span of type X starts at ``B-X`` or ``S-X``. It also starts at any other prefix with
+type X if no span of type X is open: after O, after another type, after ``E-`` or ``S-``, or at the start of the
+sentence. Thus IOB2, IOB1 (``I-`` at the start of a span, ``B-`` only between adjacent spans) and IOBES are all read
+correctly, and invalid sequences from a tagger are read as the spans that a person would see in them.
 """
 
 from __future__ import annotations
@@ -30,18 +30,22 @@ def tagging_scores(
     words: Iterable[Sequence[str]] | None = None,
     known: Container[str] | None = None,
 ) -> dict[str, float]:
-    """Token accuracy in percent; accuracy on unknown words; span F1 where the gold labels are spans.
+    """Token accuracy, accuracy on unknown words, and span scores if the gold labels are spans, in percent.
 
     Parameters
     ----------
-    gold, predicted : iterables of str sequences, one per sentence
-    words, known : the words, and the training vocabulary that tells unknown ones; both or neither
+    gold, predicted : iterables of str sequences
+        The labels of each sentence.
+    words : iterable of str sequences, optional
+        The words of each sentence.
+    known : container of str, optional
+        The training vocabulary. Unknown words are scored if both ``words`` and ``known`` are given.
 
     Returns
     -------
     dict
-        ``accuracy exact sentences tokens``; with words ``unknown_accuracy unknown``; when every gold
-        label is O or a prefix with a type (``B-NP``), ``span_f1 span_precision span_recall``.
+        ``accuracy exact sentences tokens``; with words also ``unknown_accuracy unknown``; if every gold label is O or
+        a prefix with a type (``B-NP``), also ``span_f1 span_precision span_recall``.
     """
     gold, predicted = list(gold), list(predicted)
     hits = [[a == b for a, b in pair] for pair in paired_tokens(gold, predicted, "labels")]
@@ -58,7 +62,7 @@ def tagging_scores(
 
 
 def label_table(gold: Labels, predicted: Labels) -> dict[str, dict[str, float]]:
-    """For every label: precision, recall and F1 over tokens (percent), support; frequent labels first."""
+    """For each label: precision, recall and F1 over tokens in percent, and support; frequent labels first."""
     tokens = [pair for sentence in paired_tokens(gold, predicted, "labels") for pair in sentence]
     return _table(
         matched=Counter(a for a, b in tokens if a == b),
@@ -68,7 +72,7 @@ def label_table(gold: Labels, predicted: Labels) -> dict[str, dict[str, float]]:
 
 
 def labelled_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
-    """Spans (type, start, end), end exclusive, in order.
+    """The spans (type, start, end) in order; ``end`` is exclusive.
 
     >>> labelled_spans(["B-NP", "I-NP", "I-VP", "O", "I-NP"])
     [('NP', 0, 2), ('VP', 2, 3), ('NP', 4, 5)]
@@ -87,19 +91,19 @@ def labelled_spans(labels: Sequence[str]) -> list[tuple[str, int, int]]:
 
 
 def span_scores(gold: Labels, predicted: Labels) -> dict[str, float]:
-    """``precision recall f1`` in percent: a span is right if type, start and end are."""
+    """``precision recall f1`` in percent; a span is right if its type, start and end are right."""
     matched, n_gold, n_predicted = (counts.total() for counts in _count_spans(gold, predicted))
     precision, recall = percent(matched, n_predicted), percent(matched, n_gold)
     return {"precision": precision, "recall": recall, "f1": f1(precision, recall)}
 
 
 def span_table(gold: Labels, predicted: Labels) -> dict[str, dict[str, float]]:
-    """For every type: precision, recall and F1 over spans (percent), support; frequent types first."""
+    """For each type: precision, recall and F1 over spans in percent, and support; frequent types first."""
     return _table(*_count_spans(gold, predicted))
 
 
 def _count_spans(gold: Labels, predicted: Labels) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Per type, the spans in both, in gold and in the prediction."""
+    """Number of spans of each type that are in both, in the gold labels, and in the prediction."""
     matched: Counter[str] = Counter()
     in_gold: Counter[str] = Counter()
     in_predicted: Counter[str] = Counter()
@@ -127,6 +131,6 @@ def _table(matched: Counter[str], gold: Counter[str], predicted: Counter[str]) -
 
 
 def _are_spans(labels: set[str]) -> bool:
-    """Whether labels look like B-X, I-X, ..., O, with at least one span among them."""
+    """Whether all labels look like B-X, I-X, ... or O, and at least one is not O."""
     parts = [label.partition("-") for label in labels if label != _OUTSIDE]
     return bool(parts) and all(prefix in _PREFIXES and dash for prefix, dash, _ in parts)

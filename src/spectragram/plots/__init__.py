@@ -1,6 +1,7 @@
-"""Pictures as self-contained SVG and HTML: no graphviz, no browser, no network needed.
+"""Self-contained SVG pictures and HTML pages that need no graphviz, browser or network.
 
-What draws a model's own objects is imported when first named, so that charts alone load no model.
+The functions that draw trees, automata and other model objects are imported on first use, so that charts alone do not
+load any model.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _DRAWINGS = {
 
 __all__ = ["Drawing", "bar_chart", "heat_map", "html_page", "line_chart", "spectrum_chart"]
 __all__ += list(_DRAWINGS)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def __getattr__(name: str) -> Any:

@@ -16,14 +16,17 @@ from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
 __all__ = ["dependency_page", "draw_dependencies"]
 
 SIZE, GAP, MARGIN, LEVEL = 14.0, 18.0, 16.0, 24.0
+"""In pixels: the size of words, the space between them, around the picture, and between one arc and the next above it.
+
+Chosen by eye."""
 
 
 def draw_dependencies(
     sentence: Sentence, *, probabilities: np.ndarray | None = None, gold: Sequence[int] | None = None, title: str = ""
 ) -> Drawing:
-    """Words in a row, an arc from every head to its modifier with the relation on it.
+    """Draw the words in a row, and an arc from every head to its modifier with the relation on it.
 
-    ``probabilities`` (n,) of the arcs make improbable ones pale; arcs that differ from ``gold`` heads are red.
+    Improbable arcs are pale if their ``probabilities`` (n,) are given; arcs that differ from ``gold`` heads are red.
     """
     heads = sentence.heads.tolist()
     tags = [x if x != "_" else u for x, u in zip(sentence.xpos, sentence.upos, strict=True)]
@@ -77,7 +80,7 @@ def draw_dependencies(
 
 
 def _levels(heads: Sequence[int]) -> list[int]:
-    """Height of each word's arc: above all arcs that it covers."""
+    """Height of each word's arc, which lies above all arcs that it covers."""
     arcs = [(min(word, head - 1), max(word, head - 1)) if head else (word, word) for word, head in enumerate(heads)]
     levels = [0] * len(arcs)
     for number in sorted(range(len(arcs)), key=lambda i: arcs[i][1] - arcs[i][0]):
@@ -96,7 +99,7 @@ def dependency_page(
     dfa_states: int,
     sentences: Sequence[Sentence],
 ) -> str:
-    """A page with the summary, likely modifiers, the automaton of one head, and parsed sentences."""
+    """A page with the summary, frequent modifiers, the automaton of one head, and parsed sentences."""
     chosen = head or _branching_head(parser, direction)
     found = head_dfa(parser, chosen, direction, dfa_states)
     automaton = draw_automaton(graph_of_dfa(found.dfa, found.names), f"{direction} modifiers of {chosen}")
@@ -109,7 +112,7 @@ def dependency_page(
         (f"The {direction} automaton of {chosen}, made deterministic", LEGEND + str(automaton)),
     ]
     for sentence, parsed, marginals in zip(
-        sentences, parser.parse(sentences), parser.marginals(sentences), strict=True
+        sentences, parser.predict(sentences), parser.marginals(sentences), strict=True
     ):
         sure = marginals[np.arange(len(parsed)), parsed.heads]
         gold = sentence.heads

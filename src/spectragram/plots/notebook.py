@@ -1,4 +1,4 @@
-"""What notebooks show of trees, sentences, automata, subspaces and models (see :mod:`spectragram.display`)."""
+"""Pictures of trees, sentences, automata, subspaces and models for notebooks (see :mod:`spectragram.display`)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 __all__ = ["automaton_svg", "model_html", "sentence_svg", "subspace_svg", "tree_svg"]
 
 MAX_WORDS, MAX_DEPTH, MAX_STATES = 200, 100, 20
-"""Larger ones are shown as text: nobody reads such a picture."""
+"""Larger objects are shown as text, since nobody could read their pictures. Chosen by hand."""
+PICTURE_LABELS = 12
+"""Bars in the picture of a model, few enough to fit beside its summary. Chosen by hand."""
+PICTURE_DEPTH = 3
+"""Levels of the hierarchy of clusters in the picture of a model: at most eight rows. Chosen by hand."""
 
 
 def tree_svg(tree: Tree) -> str | None:
-    """The tree, drawn."""
+    """A picture of the tree, or None if it is too deep or too long."""
     from spectragram.plots.trees import draw_tree
 
     depth: int = fold(tree, lambda node, below: 1 + max(below, default=0))
@@ -32,7 +36,7 @@ def tree_svg(tree: Tree) -> str | None:
 
 
 def sentence_svg(sentence: Sentence) -> str | None:
-    """Its arcs, where every word has a head."""
+    """A picture of the dependency arcs, or None if the sentence is empty or too long or a head is missing."""
     from spectragram.plots.dependency import draw_dependencies
 
     heads = sentence.heads
@@ -41,7 +45,10 @@ def sentence_svg(sentence: Sentence) -> str | None:
 
 
 def automaton_svg(wfa: WFA) -> str | None:
-    """States and arrows; symbols are numbers, since an automaton alone has no words for them."""
+    """A picture of states and transitions, or None if there are too many states.
+
+    Symbols are shown as numbers because an automaton on its own does not know their words.
+    """
     from spectragram.plots.automata import draw_automaton, graph_of_wfa
 
     if not 0 < wfa.n_states <= MAX_STATES:
@@ -50,12 +57,12 @@ def automaton_svg(wfa: WFA) -> str | None:
 
 
 def subspace_svg(subspace: Subspace) -> str | None:
-    """The singular values."""
+    """A chart of the singular values, or None if there are none."""
     return str(spectrum_chart(subspace.singular_values)) if subspace.n_states else None
 
 
 def model_html(model: Estimator) -> str:
-    """The parameters that differ from their defaults, how training went, and a picture that costs nothing."""
+    """The parameters that differ from their defaults, the summary of training, and a picture that is quick to make."""
     fitted = model.__sklearn_is_fitted__()
     parts = [f"<p><code>{escape(clean(repr(model)))}</code>{'' if fitted else ', not trained yet'}</p>"]
     if fitted:
@@ -74,20 +81,20 @@ def _automaton_picture(model: Any) -> str:
 def _clusters_picture(model: Any) -> str:
     from spectragram.plots.clusters import hierarchy_drawing
 
-    return str(hierarchy_drawing(model, depth=3))
+    return str(hierarchy_drawing(model, depth=PICTURE_DEPTH))
 
 
 def _constituency_picture(model: Any) -> str:
     from spectragram.plots.trees import states_chart
 
-    return str(states_chart(model, 12))
+    return str(states_chart(model, PICTURE_LABELS))
 
 
 def _tagger_picture(model: Any) -> str:
     from spectragram.plots.tagger import states_of_labels
 
     states = states_of_labels(model)
-    most = dict(sorted(states.items(), key=lambda item: -item[1])[:12])
+    most = dict(sorted(states.items(), key=lambda item: -item[1])[:PICTURE_LABELS])
     return str(bar_chart(most, x_label="hidden states")) if most else ""
 
 

@@ -1,4 +1,4 @@
-"""One HTML page with everything inside: opens offline, prints well, runs no script but its own."""
+"""Self-contained HTML pages that work offline, print well and contain no scripts."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}svg{max-width:100%;heigh
 """.strip()
 
 
+_SMALL = 1e-3
+"""Smaller numbers are shown in scientific notation: with four digits they would be mostly zeros."""
+
+
 def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; numbers align to the right, all text is escaped."""
+    """An HTML table. Numbers are aligned to the right, and all text is escaped."""
     head = "".join(f"<th>{escape(clean(name))}</th>" for name in header)
     body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def summary_table(summary: Mapping[str, Any]) -> str:
-    """How training went, one fact a line; lists of parts have tables of their own."""
+    """A table of a model's ``summary_``, one fact per line; the parts are left out since they have their own table."""
     return html_table(["", ""], [[key.replace("_", " "), value] for key, value in summary.items() if key != "parts"])
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        small = 0 < abs(value) < 1e-3
+        small = 0 < abs(value) < _SMALL
         shown = (f"{value:.1e}" if small else f"{value:.4g}") if isinstance(value, float) else str(value)
         return f'<td class="n">{shown}</td>'
     if isinstance(value, Mapping):
@@ -46,7 +50,7 @@ def _cell(value: Any) -> str:
 
 
 def html_page(title: str, sections: Iterable[tuple[str, str]], footer: str = "") -> str:
-    """A page of ``(heading, HTML body)`` sections; bodies are tables, drawings, or markup already escaped."""
+    """A page of ``(heading, body)`` sections; each body is HTML, such as a table, a drawing or escaped text."""
     parts = "".join(
         f'<section><h2>{escape(clean(heading))}</h2><div class="wide">{body}</div></section>'
         for heading, body in sections
@@ -60,6 +64,6 @@ def html_page(title: str, sections: Iterable[tuple[str, str]], footer: str = "")
 
 
 def save_page(path: str | Path, page: str) -> None:
-    """Write a page, atomically."""
+    """Write a page to a file, atomically."""
     with atomic_write(path, "w") as stream:
         stream.write(page)

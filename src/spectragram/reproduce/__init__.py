@@ -1,4 +1,4 @@
-"""The five papers' tables and figures on data at hand, theirs and ours side by side."""
+"""Reproductions of the tables and figures of five papers on public data, with the published results beside ours."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PAPERS = {
 
 
 def reproduce(paper: str, data: Path, out: Path, *, quick: bool = False) -> Report:
-    """Run (or resume) the experiments of a paper; write ``<out>/<paper>.md``, ``.json`` and pictures."""
+    """Run the experiments of a paper, or resume them, and write ``<out>/<paper>.md``, ``.json`` and pictures."""
     if paper not in PAPERS:
-        raise InputError(f"no paper '{paper}'", remedy=f"choose one of {', '.join(PAPERS)}")
+        raise InputError(f"'{paper}' is not a known paper", remedy=f"choose one of {', '.join(PAPERS)}")
     module = "spectragram.reproduce." + paper.replace("-", "_")
     if not data.is_dir():
-        raise InputError("is not a folder", path=data, remedy="give --data the folder that holds the corpora")
+        raise InputError("is not a folder", path=data, remedy="name the folder that holds the corpora with --data")
     report = Report(paper, PAPERS[paper], out, quick=quick)
     import_module(module).run(report, data)
     report.write()

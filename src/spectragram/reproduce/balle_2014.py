@@ -12,6 +12,6 @@ __all__ = ["run"]
 
 
 def run(report: Report, data: Path) -> None:
-    """All parts of the paper that the data allow."""
+    """Reproduce all parts of the paper for which there is data."""
     next_tags(report, data)
     head_automata(report, data)

@@ -1,10 +1,11 @@
-"""Figures 3 to 5 of Balle et al. (2014): predicting the next part-of-speech tag, over the number of states.
+"""Figures 3 to 5 of Balle et al. (2014): error in predicting the next part-of-speech tag, by number of states.
 
-As in the paper: 12 and 45 tags, spectral learning with the Sigma basis and with the k most frequent substrings, EM, and
-unigram and bigram baselines. The spectral curves take the paper's moments (substring statistics, Lemma 3.1), but they
-are those of the learner ``spectral``, which does more than the paper: it scales the block, drops small singular values,
-takes substrings of up to 8 symbols instead of 4, and mixes trigrams and a reset by the last symbols into predictions,
-as held-out strings ask for. "Marked" is this library's own variant, and "auto" what it does by default.
+As in the paper there are sets of 12 and 45 tags, spectral learning with the Sigma basis and with the k most frequent
+substrings, EM, and unigram and bigram baselines. The spectral curves use the paper's moments (substring statistics,
+Lemma 3.1) with the learner ``spectral``, which does more than the paper: it scales the block, drops small singular
+values, uses substrings of up to 8 symbols instead of 4, and interpolates its predictions with trigrams and with a state
+that depends on the last symbols, with weights chosen on held-out strings. "Marked" is this library's own variant, and
+"auto" is its default.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ __all__ = ["next_tags"]
 
 TAGSETS = {"12 tags": "upos", "45 tags": "xpos"}
 STATES = (2, 4, 6, 8, 11, 15, 20, 30, 40, 60, 90)
+"""Numbers of states, chosen by hand so that they are roughly even on the logarithmic axis of the figures."""
 PAPER = {"12 tags": (69.4, 66.6), "45 tags": (87.2, 69.4)}
-"""WER of unigram and bigram on the whole WSJ, section 24."""
+"""The paper's WER of unigrams and bigrams: trained on the whole WSJ, tested on section 24."""
 CURVES: dict[str, dict[str, Any]] = {
     "spectral, Sigma": {"learner": "spectral", "basis": "sigma", "statistic": "substring"},
     "spectral, top 100": {"learner": "spectral", "basis": 100, "statistic": "substring"},
@@ -36,7 +38,7 @@ CURVES: dict[str, dict[str, Any]] = {
 
 
 def next_tags(report: Report, data: Path) -> None:
-    """Write the section on automata."""
+    """Write the sections on automata, one for each set of tags."""
     folder = data / "wsj-dependencies"
     for name, column in TAGSETS.items():
         if report.quick and name != "12 tags":
@@ -47,19 +49,20 @@ def next_tags(report: Report, data: Path) -> None:
         )
         report.section(
             f"Next-symbol error, {name} (figures 3 to 5)",
-            "A 5 % sample of the paper's corpus (2936 sentences to learn from, 555 to score), so errors are higher for "
-            "all and large models overfit earlier. WER: percentage of wrong predictions of the next tag or the end. "
-            "The paper's spectral models are the automata alone. Ours (learner `spectral`) also scale rows and columns "
-            "of the Hankel block by the inverse roots of their counts, drop singular values below a hundredth of the "
-            "largest, look for frequent substrings of up to 8 symbols (the paper: 4), and mix trigrams and a state "
-            "that belongs to the last symbols into predictions, with shares chosen on held-out strings.",
+            "The corpus is a 5 % sample of the paper's (2,936 sentences for training, 555 for scoring), so all errors "
+            "are higher and large models overfit earlier. WER is the percentage of wrong predictions of the next tag "
+            "or the end. The paper's spectral models are plain automata. Ours (learner `spectral`) also scale rows and "
+            "columns of the Hankel block by the inverse square roots of their counts, drop singular values below one "
+            "percent of the largest, use frequent substrings of up to 8 symbols (the paper: 4), and interpolate "
+            "predictions with trigrams and with a state that depends on the last symbols. The weights of the "
+            "interpolation are chosen on held-out strings.",
         )
         states = (4, 11, 30) if report.quick else STATES
 
         def error(settings: dict[str, Any], training: Any = training, dev: Any = dev) -> float | None:
             try:
                 return float(Automaton(n_jobs=-1, **settings).fit(training).evaluate(dev)["wer"])
-            except RankError:  # Lemma 3.1 cannot be inverted: no automaton of strings
+            except RankError:  # the map of Lemma 3.1 is singular, so there is no automaton for strings
                 return None
 
         curves = {

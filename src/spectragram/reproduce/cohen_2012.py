@@ -1,7 +1,7 @@
-"""Cohen et al. (2012): the theorems, by numbers, and the parser that they promise, on three treebanks.
+"""Cohen et al. (2012): a numerical check of the theorems, and spectral parsers on three treebanks.
 
-The paper has no experiments. What it claims is checked here: operators from exact moments give exact probabilities
-(theorems 1 and 2), and estimated ones come closer like 1 / sqrt(number of trees) (theorem 3).
+The paper has no experiments. Here its claims are checked: operators from exact moments give exact probabilities
+(theorems 1 and 2), and the error of estimated ones falls like 1 / sqrt(number of trees) (theorem 3).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARSERS: dict[str, dict[str, Any]] = {
 
 
 def run(report: Report, data: Path) -> None:
-    """Theorems by numbers, then treebanks."""
+    """Check the theorems numerically, then parse the treebanks."""
     _theorems(report)
     _treebanks(report, data)
 
@@ -39,9 +39,9 @@ def _theorems(report: Report) -> None:
     sizes = (100, 1000, 10_000) if report.quick else (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
     report.section(
         "Theorems 1 to 3",
-        "Random grammars with 2 interminals, 3 pre-terminals, 6 words; features: the rule at a node, and the rule "
-        "above it. Mean relative error of the probabilities of 200 sampled trees, from exact moments and from counted "
-        "ones; median of five grammars.",
+        "Random grammars with 2 interminals, 3 pre-terminals and 6 words. The features are the rule at a node and the "
+        "rule above it. The table has the mean relative error of the probabilities of 200 sampled trees, from exact "
+        "moments and from counted ones, as the median over five grammars.",
     )
     rows = []
     curves: dict[str, list[tuple[float, float]]] = {}
@@ -69,7 +69,7 @@ def _errors(m: int, sizes: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _mean_error(grammar: LatentPCFG, moments: TreeMoments, probes: list[np.ndarray]) -> float:
-    """Of the probabilities of skeletal trees, relative to the true ones."""
+    """Mean relative error of the probabilities of skeletal trees."""
     m, n_inner = grammar.n_states, grammar.n_interminals
     lexical = np.zeros((grammar.n_labels, *moments.lexical.shape[1:]))
     lexical[n_inner:] = moments.lexical
@@ -81,7 +81,7 @@ def _mean_error(grammar: LatentPCFG, moments: TreeMoments, probes: list[np.ndarr
     roots = operators.root.reshape(-1, m)
 
     def value(derivation: np.ndarray) -> float:
-        """Figure 2 of the paper, from the leaves up."""
+        """The probability of a tree by figure 2 of the paper, computed from the leaves up."""
         stack: list[np.ndarray] = []
         for rule in derivation[::-1]:
             if rule < len(grammar.rules):
@@ -98,9 +98,9 @@ def _mean_error(grammar: LatentPCFG, moments: TreeMoments, probes: list[np.ndarr
 def _treebanks(report: Report, data: Path) -> None:
     report.section(
         "Parsing",
-        "F1 of the spectral parser with at most 16 states a label, decoded by Goodman's algorithm as the paper "
-        "suggests and by minimum Bayes risk, beside a plain PCFG with the same binarisation. No gold tags. Of icepahc "
-        "every tenth dev tree is parsed.",
+        "F1 of the spectral parser with at most 16 states per label, decoded with Goodman's algorithm, as the paper "
+        "suggests, and by minimum Bayes risk. A plain PCFG with the same binarisation is the baseline. Gold tags are "
+        "not used. Every tenth development tree of icepahc is parsed.",
     )
     rows: list[list[Any]] = []
     for name in ("wsj-sample",) if report.quick else TREEBANKS:

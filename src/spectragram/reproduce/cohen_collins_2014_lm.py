@@ -1,7 +1,7 @@
 """Table 2 of Cohen & Collins (2014): the Saul-Pereira model on the Brown corpus, and on WikiText-2.
 
-As in the paper: the first half of the development text decides the number of iterations, perplexity is reported on
-the second half and on the test text; words seen once are the unknown word and are not scored.
+As in the paper, the first half of the development text chooses the number of iterations, and perplexity is reported on
+the second half and on the test text. Words seen only once become the unknown word, which is not scored.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from spectragram.reproduce.report import Report
 __all__ = ["language_model"]
 
 STATES = (2, 4, 8, 16, 32, 128, 256)
+"""The numbers of states in table 2 of the paper."""
 PAPER = {
     "EM": ((737, 599, 488, 468, 430, 388, 365), (14, 14, 19, 12, 10, 9, 8), 364),
     "pivot": ((852, 718, 605, 559, 537, 426, 597), None, 560),
@@ -27,6 +28,7 @@ PAPER = {
     "bigram KN": (None, None, 415),
     "trigram KN": (None, None, 394),
 }
+"""Table 2 of the paper: dev perplexity and EM iterations for each number of states, and test perplexity."""
 OURS: dict[str, dict[str, Any]] = {
     "EM": {"learner": "em", "prior": 0.0, "start_shape": 3.0},
     "EM, even start": {"learner": "em", "prior": 0.0},
@@ -44,7 +46,7 @@ CORPORA = {
 
 
 def language_model(report: Report, data: Path) -> None:
-    """Write the section on language models."""
+    """Write the sections on language models, one for each corpus."""
     states = (8, 32, 128) if report.quick else STATES
     for name, files in CORPORA.items():
         if report.quick and name != "Brown":
@@ -65,18 +67,19 @@ def language_model(report: Report, data: Path) -> None:
 
 def _introduction(name: str) -> str:
     if name != "Brown":
-        return "Not in the paper; the same settings on a larger public text."
+        return "This is not in the paper: the same settings on a larger public text."
     return (
-        "The paper's split of the Brown corpus (800k / 200k / rest). Its tokenisation differs a little: 24,488 words "
-        "there, 24,538 here; test 165,171 tokens there, 161,192 here. How even EM's random start is makes more of a "
-        "difference than anything else about it: 'EM' is as uneven as the paper's figures suggest, 'even start' nearly "
-        "even, which is our default. 'Prior' rows draw rare histories towards the overall mix of classes (10 words' "
-        "worth), which the paper does not; 'mixed' adds Kneser-Ney and classes of the word before the last."
+        "The paper's split of the Brown corpus (800k / 200k / rest). The tokenisation differs slightly: the paper has "
+        "24,488 words and 165,171 test tokens, we have 24,538 and 161,192. EM depends most on how uniform its random "
+        "start is: the start of 'EM' is as uneven as the paper's figures suggest, and that of 'even start', our "
+        "default, is nearly uniform. In the 'prior' rows rare histories are pulled towards the overall distribution of "
+        "classes with the strength of 10 words, which the paper does not do. 'Mixed' adds Kneser-Ney and classes of "
+        "the second last word."
     )
 
 
 class _Texts:
-    """The four texts of an experiment, the development text cut in two."""
+    """The four texts of an experiment; the development text is split in two."""
 
     def __init__(self, train: Path, dev: Path, test: Path) -> None:
         self.train, self.test = read_text(train), read_text(test)
@@ -86,7 +89,7 @@ class _Texts:
         self.second: Corpus = whole.slice(cut, len(whole))
 
     def scores(self, n_states: int, settings: dict[str, Any]) -> dict[str, Any]:
-        """Perplexities, iterations and seconds of one cell."""
+        """Train one model: perplexities, EM iterations and seconds."""
         started = time.perf_counter()
         model = LanguageModel(n_states, n_jobs=-1, **settings).fit(self.train, dev=self.first)
         return {
@@ -113,7 +116,7 @@ def _kneser_ney(report: Report, texts: _Texts, corpus: str, order: int) -> dict[
 
 
 def _table(report: Report, corpus: str, states: tuple[int, ...], rows: list[dict[str, Any]]) -> None:
-    """Dev perplexity (EM iterations) per m, and test perplexity at the best m on dev; the paper's rows beneath ours."""
+    """Dev perplexity (EM iterations) for each m and test perplexity at the best m; the paper's rows are below ours."""
     header = ["", *(f"m={m}" for m in states), "test", "test, paper", "seconds at best m"]
     body: list[list[Any]] = []
     for row in rows:

@@ -1,7 +1,7 @@
-"""Named entities with a conditional random field: without clusters, with the paper's, with ours.
+"""Named-entity recognition with a conditional random field: without clusters, with the paper's, and with ours.
 
-The tagger is crfsuite with the usual features (words around, affixes, shapes); clusters enter as prefixes of 4, 6,
-10 and 20 bits of the word and its neighbours, as in the paper and in Turian et al. (2010).
+The tagger is crfsuite with the usual features (neighbouring words, affixes, shapes). Clusters enter as prefixes of 4,
+6, 10 and 20 bits of the word and its neighbours, as in the paper and in Turian et al. (2010).
 """
 
 from __future__ import annotations
@@ -22,17 +22,20 @@ from spectragram.metrics.sequences import span_scores
 __all__ = ["TASKS", "crf_labels", "entity_scores"]
 
 PREFIXES = (4, 6, 10, 20)
+"""Lengths of the cluster prefixes in bits, from Turian et al. (2010)."""
+REGULARISATION = {"c1": 0.1, "c2": 0.01}
+"""L1 and L2 weights of crfsuite. Chosen by hand, not tuned."""
 Sentences = list[tuple[list[str], list[str]]]
 
 
 @dataclass(frozen=True)
 class _Task:
-    """Columns to learn from and to score on, text for clusters besides, and how to cluster."""
+    """Column files for training and scoring, additional text for the clusters, and the smallest word count."""
 
     train: str
     dev: str
     more_text: tuple[str, ...]
-    min_count: int  # Small texts: no clusters for rare words, whose place would be learned by heart.
+    min_count: int  # In small texts rare words get no cluster, since the tagger would memorise it.
 
 
 TASKS = {
@@ -45,7 +48,10 @@ TASKS = {
 
 
 def entity_scores(data: Path, name: str, n_clusters: int = 200) -> dict[str, float]:
-    """Span F1 on dev ``without`` clusters, with those of the ``paper`` and with ``ours``."""
+    """Span F1 on the development set ``without`` clusters, with those of the ``paper`` and with ``ours``.
+
+    The number of clusters and the smallest counts of ``TASKS`` were chosen by hand, not tuned.
+    """
     if find_spec("pycrfsuite") is None:
         raise MissingExtraError("python-crfsuite", "peers")
     task = TASKS[name]
@@ -63,7 +69,7 @@ def _read(path: Path) -> Sentences:
 
 
 def cluster_paths(train: Sentences, more_text: list[Path], learner: str, **options: Any) -> dict[str, str]:
-    """Bit strings from the words of the training part (and more text)."""
+    """The bit string of each word, from clusters of the training sentences and of additional text."""
     with tempfile.TemporaryDirectory() as folder:
         own = Path(folder) / "train.txt"
         own.write_text("".join(" ".join(words) + "\n" for words, _ in train), encoding="utf-8")
@@ -73,7 +79,10 @@ def cluster_paths(train: Sentences, more_text: list[Path], learner: str, **optio
 
 
 def tagger_f1(train: Sentences, dev: Sentences, paths: dict[str, str], max_iterations: int = 80) -> float:
-    """F1 of a CRF that sees the paths of words, if any."""
+    """Span F1 of a CRF whose features include the bit strings of words that have one.
+
+    The default of ``max_iterations`` was chosen by hand, not tuned.
+    """
     predicted = crf_labels(
         [(sentence_features(words, paths), labels) for words, labels in train],
         [sentence_features(words, paths) for words, _ in dev],
@@ -90,12 +99,12 @@ def crf_labels(
     max_iterations: int,
     possible_transitions: bool = False,
 ) -> list[list[str]]:
-    """Labels of dev sequences (features of each token) by crfsuite, learned from (features, labels) of others."""
+    """Train crfsuite on sequences of (features of each token, labels) and return the labels of the dev sequences."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
-    settings = {"c1": 0.1, "c2": 0.01, "max_iterations": max_iterations}
-    trainer.set_params(settings | {"feature.possible_transitions": possible_transitions})
+    settings = {"max_iterations": max_iterations, "feature.possible_transitions": possible_transitions}
+    trainer.set_params(REGULARISATION | settings)
     for features, labels in train:
         trainer.append(features, labels)
     with tempfile.TemporaryDirectory() as folder:
@@ -106,7 +115,7 @@ def crf_labels(
 
 
 def sentence_features(words: Sequence[str], paths: dict[str, str]) -> list[list[str]]:
-    """Features of every word of a sentence."""
+    """The features of each word in a sentence."""
     own = [_word_features(word) for word in words]
     clusters = [[f"c{n}={paths[word][:n]}" for n in PREFIXES] if word in paths else [] for word in words]
     features = []
@@ -124,7 +133,7 @@ def sentence_features(words: Sequence[str], paths: dict[str, str]) -> list[list[
 
 
 def _word_features(word: str) -> list[str]:
-    """The word, its lower-cased form and its shape (these three also serve for neighbours), and affixes."""
+    """Lower-cased word, short shape and capitalisation, which neighbours use too; then word, shape and affixes."""
     shape = re.sub("[A-ZÁÉÍÓÚÑÜ]", "A", re.sub("[a-záéíóúñüëï]", "a", re.sub("[0-9]", "0", word)))
     short = re.sub(r"(.)\1+", r"\1", shape)
     affixes = [f"p{n}={word[:n]}" for n in range(1, 5)] + [f"s{n}={word[-n:]}" for n in range(1, 5)]

@@ -1,4 +1,4 @@
-"""Collects the cells of a reproduction, remembers finished ones, writes Markdown, JSON and pictures."""
+"""Reports of reproductions: they keep finished results and write Markdown, JSON and pictures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["Report"]
 
 
 class Report:
-    """A document under construction.
+    """A report that is built up section by section.
 
-    Every expensive number goes through :meth:`cell`; its result is kept in ``<out>/<paper>[.quick].json`` as soon as it
-    is known, so an interrupted reproduction goes on where it stopped. Delete that file to start anew.
+    Every expensive number goes through :meth:`cell`, which writes its result to ``<out>/<paper>[.quick].json`` at once,
+    so that an interrupted reproduction continues where it stopped. Delete that file to start again.
     """
 
     def __init__(self, paper: str, title: str, out: Path, *, quick: bool) -> None:
@@ -35,7 +35,7 @@ class Report:
         self.parts: list[str] = []
 
     def cell(self, name: str, compute: Callable[[], Any]) -> Any:
-        """The value called ``name``: remembered, or computed now and remembered (JSON-able values only)."""
+        """The stored value ``name``, which is computed and stored if it is missing; it must be valid JSON."""
         if name not in self.cells:
             self.cells[name] = compute()
             self._remember()
@@ -46,23 +46,23 @@ class Report:
             json.dump({"paper": self.paper, "library": __version__, "cells": self.cells}, stream, indent=1)
 
     def section(self, heading: str, text: str = "") -> None:
-        """Start a section with a paragraph; say here how the corpus differs from the paper's."""
+        """Start a section with a paragraph of text, which should say how the corpus differs from the paper's."""
         self.parts.append(f"## {heading}\n\n{text}".rstrip())
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """A table; mark the paper's own rows or columns as such in the header."""
+        """Add a table; its header should mark the rows or columns with the paper's results."""
         lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
         lines += ["| " + " | ".join("" if v is None else format_value(v) for v in row) + " |" for row in rows]
         self.parts.append("\n".join(lines))
 
     def figure(self, name: str, drawing: Drawing, caption: str) -> None:
-        """A picture, saved beside the document."""
+        """Add a picture and save it beside the document."""
         file = f"{self.stem}-{name}.svg"
         drawing.save(self.out / file)
         self.parts.append(f"![{caption}]({file})")
 
     def markdown(self) -> str:
-        """The whole document."""
+        """The whole report as Markdown."""
         made = (
             f"Made {datetime.date.today().isoformat()} by `spectragram reproduce {self.paper}"
             f"{' --quick' if self.quick else ''} --data DIR`, spectragram {__version__}, "

@@ -1,6 +1,6 @@
-"""Stratos, Rush, Cohen & Collins (2013): phones of TIMIT with refinement HMMs (figures 5, 7, 8), and past it.
+"""Stratos, Rush, Cohen & Collins (2013): phones of TIMIT with refinement HMMs (figures 5, 7 and 8), and text.
 
-The same codebook for all discrete models. As in the paper the iteration of EM is the best one on dev.
+All discrete models use the same codebook. As in the paper, the EM iteration is the best one on the development set.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from spectragram.tagging import SPEECH_VIEWS, Tagger
 __all__ = ["run"]
 
 STATES = (1, 2, 4, 8, 16, 24)
+"""Numbers of states up to 24, the paper's best for spectral learning; its best for EM is 4 (figure 5)."""
 SPEECH = Layout("npz", drop=("sa1", "sa2"))
 VIEWS = ("future", "past", "present", "destiny")
 ABLATIONS = {"no np, pp, pos": ("position", "next", "previous"), "no pos": ("position",), "all": ()}
 PAPER_DEV = {"EM(4)": 56.80, "EM(24)": 56.23, "no np, pp, pos": 55.45, "no pos": 56.56, "all": 56.94}
 PAPER_TEST = {"unigram": 48.04, "HMM": 54.08, "EM": 55.49, "spectral": 55.82, "HTK": 55.70}
+"""Frame accuracies on the development set (figure 7) and on the test set (figure 8) of the paper."""
 TEXT: dict[str, tuple[str, str, Layout]] = {
     "EWT, UPOS": ("ud-ewt/en_ewt-ud-train.conllu.gz", "ud-ewt/en_ewt-ud-dev.conllu.gz", Layout()),
     "CoNLL-2000, word+POS": ("conll2000/train.txt.gz", "conll2000/dev.txt", Layout("columns", (0, 1), "-1")),
@@ -39,7 +41,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
 
 
 def run(report: Report, data: Path) -> None:
-    """All parts of the paper that the data allow."""
+    """Reproduce all parts of the paper for which there is data, and tag text."""
     speech = partial(_read, data / "timit-sample/train.npz", data / "timit-sample/dev.npz", SPEECH)
     _figure_5(report, speech)
     _figures_7_and_8(report, speech)
@@ -64,9 +66,9 @@ def _figure_5(report: Report, speech: Any) -> None:
     states = (1, 4) if report.quick else STATES
     report.section(
         "Frame accuracy over the number of states (figure 5)",
-        "The sample that the NLTK project distributes, split by speaker, `sx` and `si` utterances only: 88 to learn "
-        "from where the paper has 3696, so all figures are lower than the paper's. One codebook for all models. EM: "
-        "the best of 15 iterations on dev.",
+        "The corpus is the TIMIT sample that the NLTK project distributes, split by speaker and without the `sa` "
+        "utterances. It has 88 training utterances where the paper has 3,696, so all figures are lower than the "
+        "paper's. All models use one codebook. The result of EM is the best of 15 iterations on dev.",
     )
     curves: dict[str, list[tuple[float, float]]] = {"EM": [], "spectral": []}
     for m in states:
@@ -82,8 +84,9 @@ def _figure_5(report: Report, speech: Any) -> None:
 def _figures_7_and_8(report: Report, speech: Any) -> None:
     report.section(
         "Features (figure 7) and baselines (figure 8)",
-        "Paper: dev for the ablation (m = 24), test for the baselines, full TIMIT. Here: dev, m = 4. The last rows, "
-        "Gaussian states started from spectral clusters, are past the paper.",
+        "The paper reports dev results for the ablation (m = 24) and test results for the baselines, both on full "
+        "TIMIT. Ours are dev results with m = 4. The last rows, with Gaussian states that are initialised from "
+        "spectral clusters, are not in the paper.",
     )
     rows: list[list[Any]] = []
     for name, dropped in ABLATIONS.items():
@@ -109,8 +112,8 @@ def _figures_7_and_8(report: Report, speech: Any) -> None:
 def _text(report: Report, data: Path) -> None:
     report.section(
         "Text",
-        "Not in the paper: the same model with feature views for words. Token accuracy and span F1 on dev, seconds of "
-        "training on all cores.",
+        "This is not in the paper: the same model with feature views for words. The table has token accuracy and span "
+        "F1 on dev and the seconds of training on all cores.",
     )
     rows: list[list[Any]] = []
     for name, (train, dev, layout) in list(TEXT.items())[: 1 if report.quick else None]:

@@ -1,4 +1,4 @@
-"""Models with known parameters, exact moments and samplers; the demo corpora."""
+"""Models with known parameters, exact moments and samplers, and the demo corpora."""
 
 from __future__ import annotations
 

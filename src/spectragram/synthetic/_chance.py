@@ -1,4 +1,4 @@
-"""What all synthetic models share: drawing parameters of a wanted conditioning, and drawing from them."""
+"""Helpers that all synthetic models share: checking parameters, drawing well-conditioned ones, and sampling."""
 
 from __future__ import annotations
 
@@ -10,21 +10,38 @@ import numpy as np
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
-__all__ = ["Outcomes", "conditioned", "draw_rows", "require_distributions", "symbols", "weakest_correlation"]
+__all__ = [
+    "Outcomes",
+    "conditioned",
+    "draw_many",
+    "draw_rows",
+    "expected_visits",
+    "require_distributions",
+    "require_shapes",
+    "symbols",
+    "weakest_correlation",
+    "without_end",
+]
 
 Model = TypeVar("Model")
 
 SUMS_TOLERANCE = 1e-9
+"""How far the sum of a distribution may be from 1: far above rounding errors, far below any real mistake."""
+SHARPNESS = np.linspace(0, 1, 11)
+"""Values of sharpness that :func:`conditioned` tries in turn. Chosen by hand, not tuned."""
 DRAWS_PER_SHARPNESS = 20
+"""Random models drawn for each value of sharpness before the next one is tried. Chosen by hand, not tuned."""
+LARGEST_CHANCE = 1 - 2.0**-32
+"""Uniform numbers are cut off here, so that row + chance stays below row + 1 in float64 for up to 2^21 rows."""
 
 
 class Outcomes:
-    """Many discrete distributions over the same outcomes, to draw from all at once.
+    """Many discrete distributions over the same outcomes, from which it draws all at once.
 
     Parameters
     ----------
     probabilities : array, shape (n_rows, n_outcomes)
-        One distribution a row.
+        One distribution per row.
     """
 
     def __init__(self, probabilities: np.ndarray) -> None:
@@ -35,16 +52,21 @@ class Outcomes:
         self.table = (cumulative + np.arange(n_rows)[:, None]).ravel()
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One outcome from each of the named rows: int64 array, shape of ``rows``."""
-        # Below 1 by more than rounding, so that row + chance never reaches the next row.
-        chance = np.minimum(rng.random(rows.shape), 1 - 2.0**-32)
+        """Draw one outcome from each of the given rows: int64 array with the shape of ``rows``."""
+        chance = np.minimum(rng.random(rows.shape), LARGEST_CHANCE)
         return np.searchsorted(self.table, rows + chance, side="right") - rows * self.n_outcomes
 
 
-def draw_rows(n_rows: int, n_columns: int, sharpness: float, rng: np.random.Generator) -> np.ndarray:
-    """Random distributions, one a row; sharpness 1 gives each row columns of its own, 0 lets all share all.
+def draw_many(probabilities: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw n outcomes from one distribution, given as an array of any shape: flat indices, int64, shape (n,)."""
+    return Outcomes(probabilities.reshape(1, -1)).draw(np.zeros(n, np.int64), rng)
 
-    With more rows than columns some rows share their columns even then.
+
+def draw_rows(n_rows: int, n_columns: int, sharpness: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw random distributions, one per row: shape (n_rows, n_columns).
+
+    With sharpness 1 every row has columns of its own, with sharpness 0 all rows share all columns. If there are more
+    rows than columns, some rows share their columns even at sharpness 1.
     """
     shared = rng.dirichlet(np.ones(n_columns), n_rows)
     owner = np.resize(rng.permutation(n_rows), n_columns)
@@ -58,9 +80,9 @@ def draw_rows(n_rows: int, n_columns: int, sharpness: float, rng: np.random.Gene
 
 
 def conditioned(draw: Callable[[float], Model], measure: Callable[[Model], float], conditioning: float) -> Model:
-    """The first of many random models, drawn sharper and sharper, whose measure reaches ``conditioning``."""
+    """Draw sharper and sharper random models and return the first whose measure reaches ``conditioning``."""
     best = 0.0
-    for sharpness in np.linspace(0, 1, 11):
+    for sharpness in SHARPNESS:
         for _ in range(DRAWS_PER_SHARPNESS):
             model = draw(float(sharpness))
             value = measure(model)
@@ -68,36 +90,66 @@ def conditioned(draw: Callable[[float], Model], measure: Callable[[Model], float
                 return model
             best = max(best, value)
     raise InputError(
-        f"no random model of this size reached conditioning {conditioning:g} (the best: {best:.3g})",
-        remedy="ask for less, or for fewer states or more symbols",
+        f"no random model of this size reached conditioning {conditioning:g}; the best one had {best:.3g}",
+        remedy="ask for a smaller value, fewer states or more symbols",
     )
 
 
 def weakest_correlation(left: np.ndarray, right: np.ndarray) -> float:
     """Smallest of the m canonical correlations in the joint table left right', from its (d, m) and (e, m) factors.
 
-    The table is scaled as for CCA: every entry divided by the roots of its row's and its column's total. The
-    largest correlation is then 1; the smallest tells how far the table is from a smaller rank.
+    The table is scaled as for CCA: every entry is divided by the square roots of its row total and its column total.
+    The largest correlation is then 1, and the smallest says how far the table is from a smaller rank.
     """
     rows, columns = left @ right.sum(axis=0), right @ left.sum(axis=0)
     left = left[rows > 0] / np.sqrt(rows[rows > 0])[:, None]
     right = right[columns > 0] / np.sqrt(columns[columns > 0])[:, None]
     if min(len(left), len(right)) < left.shape[1]:
         return 0.0
-    # Singular values of left right' are those of the small R_left R_right'.
+    # The singular values of left right' are those of the small matrix R_left R_right'.
     core = np.linalg.qr(left)[1] @ np.linalg.qr(right)[1].T
     return float(np.linalg.svd(core, compute_uv=False)[-1])
 
 
-def require_distributions(what: str, totals: np.ndarray, *parts: np.ndarray) -> None:
-    """Refuse parameters that are negative or whose totals are not one."""
-    if any((part < 0).any() for part in parts) or not np.allclose(totals, 1, rtol=0, atol=SUMS_TOLERANCE):
+def require_shapes(expected: str, fits: bool, *arrays: np.ndarray) -> None:
+    """Raise :class:`InputError` unless ``fits``; the message lists the shapes and the ``expected`` ones."""
+    if not fits:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise InputError(f"the parameters have shapes {shapes}", remedy=f"give arrays of shapes {expected}")
+
+
+def require_distributions(name: str, totals: np.ndarray, *parts: np.ndarray) -> None:
+    """Raise :class:`InputError` if any of the ``parts`` is negative or any of their ``totals`` is not 1."""
+    smallest = min(part.min() for part in parts)
+    if smallest < 0 or not np.allclose(totals, 1, rtol=0, atol=SUMS_TOLERANCE):
         raise InputError(
-            f"{what} should be probabilities that add up to 1, but they add up to {np.asarray(totals).ravel()[:4]}",
+            f"{name} must be non-negative and add up to 1, but the smallest one is {smallest:g} and the sums are "
+            f"{np.asarray(totals).ravel()[:4]}",
             remedy="normalise them",
         )
 
 
+def without_end(expected: np.ndarray) -> bool:
+    """Whether a process may go on forever, given the expected numbers of successors of each kind, shape (n, n).
+
+    It ends with probability one and in finite expected time if the spectral radius is below 1.
+    """
+    return bool(max(abs(np.linalg.eigvals(expected))) > 1 - SUMS_TOLERANCE)
+
+
+def expected_visits(start: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Expected number of visits to each kind of node, v = start + step' v, shape (n,).
+
+    Parameters
+    ----------
+    start : array, shape (n,)
+        Expected number of nodes of each kind at the start.
+    step : array, shape (n, n)
+        Expected number of successors of each kind (columns) of a node of each kind (rows).
+    """
+    return np.linalg.solve(np.eye(len(start)) - step.T, start)
+
+
 def symbols(prefix: str, n: int, tokens: np.ndarray) -> Vocabulary:
-    """A vocabulary of n invented words with the counts they have in ``tokens``."""
+    """A vocabulary of n invented words with their counts in ``tokens``."""
     return Vocabulary([f"{prefix}{i}" for i in range(n)], np.bincount(tokens, minlength=n))

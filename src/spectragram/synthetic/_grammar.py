@@ -1,4 +1,4 @@
-"""Pieces of the synthetic L-PCFG: drawing its parameters, and putting sampled nodes in the order of a derivation."""
+"""Parts of the synthetic L-PCFG: drawing its parameters and ordering sampled nodes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from spectragram.synthetic._chance import draw_rows
 __all__ = ["draw_child_states", "draw_rule_choice", "leftmost", "make_exclusive"]
 
 OWN_RULE = 0.3
-"""Weight, before normalising, of the rule over two pre-terminals that every state gets."""
+"""Weight, before normalisation, of the rule over two pre-terminals that a state prefers. Chosen by hand, not tuned."""
 
 
 def leftmost(generations: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Put nodes, given one generation after the other, in the order of the leftmost derivation of each tree."""
+    """Reorder nodes from generations to leftmost derivations: rules of all trees, and the offsets of the trees.
+
+    ``generations`` holds, for each generation, the rule of each node and which of the nodes have children.
+    """
     sizes: list[np.ndarray] = []
     below = np.zeros(0, np.int64)
     for rules, parents in reversed(generations):
@@ -33,7 +36,10 @@ def leftmost(generations: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarr
 
 
 def make_exclusive(weights: np.ndarray, order: np.ndarray) -> None:
-    """In ``weights`` (outcomes, states), leave outcome order[h] to state h alone, with a fair share, for every h."""
+    """For every state h, reserve outcome order[h] for it, in ``weights`` of shape (n_outcomes, n_states).
+
+    The reserved outcome gets the weight 1 / n_states, the average weight of a state.
+    """
     for h in range(weights.shape[1]):
         weights[order[h]] = 0
         weights[order[h], h] = 1 / weights.shape[1]
@@ -48,7 +54,11 @@ def draw_rule_choice(
     pivot: bool,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """q(a -> b c | a, h), (R, m): every state has a rule without interminal children, all its own if ``pivot``."""
+    """Draw q(a -> b c | a, h), shape (R, m).
+
+    Every state prefers one rule over two pre-terminals, so that trees end. With ``pivot`` no other state of the label
+    uses that rule.
+    """
     choice = np.zeros((len(rules), m))
     growth = (rules[:, 1:] < n_interminals).sum(axis=1)
     for a in range(n_interminals):
@@ -60,7 +70,7 @@ def draw_rule_choice(
         else:
             q[leaves[:m], np.arange(m)] += OWN_RULE
         q /= q.sum(axis=0)
-        # Shrink the rules that make trees grow where they would make too much of them.
+        # Scale down the rules that make trees grow in states whose expected growth exceeds ``branching``.
         growing = growth[mine] > 0
         q[growing] *= np.minimum(1, branching / np.maximum(growth[mine] @ q, branching))
         q[~growing] *= (1 - q[growing].sum(axis=0)) / q[~growing].sum(axis=0)
@@ -69,9 +79,9 @@ def draw_rule_choice(
 
 
 def draw_child_states(rules: np.ndarray, m: int, sharpness: float, pivot: bool, rng: np.random.Generator) -> np.ndarray:
-    """P(h2, h3 | h1, rule), (R, m, m, m): each place in a rule prefers one state of the label that stands there.
+    """Draw P(h2, h3 | h1, rule), shape (R, m, m, m): each child position of a rule prefers one state of its label.
 
-    If ``pivot``, for every label and state there is one place where no other state may stand.
+    With ``pivot`` every label and state has one position that is closed to all other states of the label.
     """
     preferred = np.zeros((len(rules), 2), np.int64)
     exclusive = np.zeros((len(rules), 2), bool)
@@ -83,6 +93,6 @@ def draw_child_states(rules: np.ndarray, m: int, sharpness: float, pivot: bool, 
     states = rng.dirichlet(np.ones(m * m), (len(rules), m)).reshape(-1, m, m, m) * (1 - sharpness)
     numbers = np.arange(len(rules))
     states[numbers, :, preferred[:, 0], preferred[:, 1]] += sharpness
-    own = np.eye(m, dtype=bool)[preferred] | ~exclusive[:, :, None]  # (R, 2, m): who may stand there
+    own = np.eye(m, dtype=bool)[preferred] | ~exclusive[:, :, None]  # (R, 2, m): states allowed in a position
     states *= own[:, None, 0, :, None] & own[:, None, 1, None, :]
     return states / states.sum(axis=(2, 3), keepdims=True)

@@ -6,8 +6,8 @@
     alpha_inf             final        (m,)         probability of ending in a state
     f, f_p, f_s           statistic    "string", "prefix", "substring"
 
-where initial sums to 1 and, for every state, final + sum_sigma A_sigma 1 = 1 (Balle et al. 2014, section 4.3).
-An HMM is the case in which emission and move are independent given the state.
+Here initial sums to 1 and, for every state, final + sum_sigma A_sigma 1 = 1 (Balle et al. 2014, section 4.3).
+An HMM is the special case in which the symbol and the next state are independent given the current state.
 """
 
 from __future__ import annotations
@@ -25,16 +25,25 @@ from spectragram.errors import InputError
 from spectragram.synthetic._chance import (
     Outcomes,
     conditioned,
+    draw_many,
     draw_rows,
+    expected_visits,
     require_distributions,
+    require_shapes,
     symbols,
     weakest_correlation,
+    without_end,
 )
 
 __all__ = ["PNFA", "Statistic", "all_strings", "walk"]
 
 Statistic = Literal["string", "prefix", "substring"]
 String = Sequence[int]
+
+STAY_ODDS = (0.5, 1.5)
+"""Range of the relative odds of going on in a state, so that states differ in length. Chosen by hand, not tuned."""
+BRACKET_MARGIN = 1e-6
+"""Keeps the root strictly inside the interval that is searched, also where all odds are equal; any tiny value does."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +56,13 @@ class PNFA:
 
     def __post_init__(self) -> None:
         m = self.n_states
-        if self.operators.shape[1:] != (m, m) or self.final.shape != (m,):
-            raise InputError(
-                f"shapes {self.initial.shape}, {self.operators.shape}, {self.final.shape}",
-                remedy="give (m,), (k, m, m) and (m,)",
-            )
-        require_distributions("initial weights", self.initial.sum(), self.initial)
+        fits = self.operators.shape[1:] == (m, m) and self.final.shape == (m,)
+        require_shapes("(m,), (k, m, m) and (m,)", fits, self.initial, self.operators, self.final)
+        require_distributions("the initial weights", self.initial.sum(), self.initial)
         leaving = self.operators.sum(axis=(0, 2)) + self.final
-        require_distributions("moves and end of a state", leaving, self.operators, self.final)
-        if max(abs(np.linalg.eigvals(self.total))) > 1 - 1e-9:
-            raise InputError("some strings never end", remedy="let every state reach one with final > 0")
+        require_distributions("the transition and final weights of a state", leaving, self.operators, self.final)
+        if without_end(self.total):
+            raise InputError("some strings never end", remedy="make a state with final > 0 reachable from every state")
 
     @classmethod
     def random(
@@ -68,27 +74,35 @@ class PNFA:
         mean_length: float = 6.0,
         conditioning: float = 0.02,
     ) -> PNFA:
-        """Draw an automaton whose :meth:`conditioning` is at least the one asked for.
+        """Draw an automaton whose :meth:`conditioning` is at least ``conditioning``.
 
-        Strings have exactly ``mean_length`` symbols on average.
+        The expected length of its strings is exactly ``mean_length``. The defaults, strings of six symbols and a
+        weakest correlation of 0.02, were chosen by hand: small enough to enumerate and far enough from rank deficiency
+        for samples of a usual size.
         """
 
         def draw(sharpness: float) -> PNFA:
             initial = rng.dirichlet(np.ones(n_states))
             moves = draw_rows(n_states, n_symbols * n_states, sharpness, rng)
             moves = moves.reshape(n_states, n_symbols, n_states).transpose(1, 0, 2)
-            stay = _scaled_to_length(rng.uniform(0.5, 1.5, n_states), initial, moves.sum(axis=0), mean_length)
+            stay = _scaled_to_length(rng.uniform(*STAY_ODDS, n_states), initial, moves.sum(axis=0), mean_length)
             return cls(initial, moves * stay[:, None], 1 - stay)
 
         return conditioned(draw, PNFA.conditioning, conditioning)
 
     @classmethod
     def from_hmm(cls, initial: np.ndarray, transition: np.ndarray, emission: np.ndarray, stop: np.ndarray) -> PNFA:
-        """An HMM that in each state ends (``stop``) or else emits a symbol and moves on.
+        """An HMM that in each state either stops or emits a symbol and moves on.
 
         Parameters
         ----------
-        initial : (m,); transition : (m, m), rows sum to 1; emission : (m, k), rows sum to 1; stop : (m,)
+        initial : array, shape (m,)
+        transition : array, shape (m, m)
+            Rows sum to 1.
+        emission : array, shape (m, k)
+            Rows sum to 1.
+        stop : array, shape (m,)
+            Probability of stopping in each state.
         """
         operators = (1 - stop)[:, None] * emission.T[:, :, None] * transition
         return cls(np.asarray(initial), operators, np.asarray(stop))
@@ -109,9 +123,10 @@ class PNFA:
         return self.operators.sum(axis=0)
 
     def conditioning(self) -> float:
-        """Weakest of the m canonical correlations between how a short string begins and how it goes on.
+        """Weakest of the m canonical correlations between the prefix and the suffix of a string.
 
-        Short strings are all up to a length at which there are at least twice as many as states.
+        Prefixes and suffixes are all strings up to some length, the smallest for which there are at least twice as
+        many of them as states, so that a correlation of full rank can show.
         """
         prefixes, suffixes = self.initial[None], self.final[None]
         forward, backward = prefixes, suffixes
@@ -122,13 +137,12 @@ class PNFA:
         return weakest_correlation(forward, backward)
 
     def ends(self, statistic: Statistic = "string") -> tuple[np.ndarray, np.ndarray]:
-        """Initial and final weights that make the operators compute a statistic (Lemma 3.1), (m,) each."""
+        """Initial and final weights with which the operators compute a statistic (Lemma 3.1), shape (m,) each."""
         initial, final = self.initial, self.final
-        rest = np.eye(self.n_states) - self.total
         if statistic in ("prefix", "substring"):
-            final = np.linalg.solve(rest, final)  # (I - A)^-1 alpha_inf
+            final = np.linalg.solve(np.eye(self.n_states) - self.total, final)  # (I - A)^-1 alpha_inf
         if statistic == "substring":
-            initial = np.linalg.solve(rest.T, initial)  # alpha_1' (I - A)^-1
+            initial = expected_visits(initial, self.total)  # alpha_1' (I - A)^-1
         return initial, final
 
     def forward(self, strings: Iterable[String], statistic: Statistic = "string") -> np.ndarray:
@@ -154,7 +168,7 @@ class PNFA:
         return np.array(rows).reshape(-1, self.n_states)
 
     def value(self, string: String, statistic: Statistic = "string") -> float:
-        """P(x), P(x Sigma*), or the expected number of times x occurs, by statistic."""
+        """P(x), P(x Sigma*) or the expected number of occurrences of x, depending on the statistic."""
         return float(self.forward([string], statistic)[0] @ self.ends(statistic)[1])
 
     def probability(self, string: String) -> float:
@@ -162,15 +176,15 @@ class PNFA:
         return self.value(string)
 
     def prefix_probability(self, string: String) -> float:
-        """P(x Sigma*): that a string starts with x."""
+        """P(x Sigma*), the probability that a string starts with x."""
         return self.value(string, "prefix")
 
     def expected_count(self, string: String) -> float:
-        """How often x occurs in a string, on average: ``E |w|_x``."""
+        """``E |w|_x``, the expected number of occurrences of x in a string."""
         return self.value(string, "substring")
 
     def mean_length(self) -> float:
-        """Average number of symbols of a string."""
+        """Expected number of symbols in a string."""
         visits, _ = self.ends("substring")
         return float(visits @ self.total.sum(axis=1))
 
@@ -182,7 +196,7 @@ class PNFA:
         statistic: Statistic = "string",
         symbol: int | None = None,
     ) -> np.ndarray:
-        """The exact Hankel block H[u, v] = f(u v), or H_sigma[u, v] = f(u sigma v) where a symbol is given."""
+        """The exact Hankel block H[u, v] = f(u v), or H_sigma[u, v] = f(u sigma v) if ``symbol`` is given."""
         forward = self.forward(prefixes, statistic)
         if symbol is not None:
             forward = forward @ self.operators[symbol]
@@ -190,47 +204,54 @@ class PNFA:
 
     def sample(self, n: int, rng: np.random.Generator) -> Corpus:
         """Draw n strings; the words of the corpus are s0, s1, ..."""
-        starts = Outcomes(self.initial[None]).draw(np.zeros(n, np.int64), rng)
+        starts = draw_many(self.initial, n, rng)
         tokens, offsets = walk(starts, self.steps(), self.n_states, rng)
         return Corpus(tokens, offsets, symbols("s", self.n_symbols, tokens))
 
     def steps(self) -> np.ndarray:
-        """What may happen next, (m, k * m + 1): every (symbol, next state), symbol-major, and last the end."""
+        """Distribution over the next step in each state, shape (m, k * m + 1).
+
+        Columns are pairs (symbol, next state), symbol by symbol; the last column is the end of the string.
+        """
         moves = self.operators.transpose(1, 0, 2).reshape(self.n_states, -1)
         return np.hstack([moves, self.final[:, None]])
 
 
 def _scaled_to_length(odds: np.ndarray, initial: np.ndarray, moves: np.ndarray, length: float) -> np.ndarray:
-    """Probability of going on in each state, with odds in the given proportions, that makes strings this long."""
+    """Probability of going on in each state, with odds proportional to ``odds``, for strings of this mean length."""
 
     def goes_on(log_scale: float) -> np.ndarray:
         return 1 / (1 + 1 / (np.exp(log_scale) * odds))
 
     def excess(log_scale: float) -> float:
         stay = goes_on(log_scale)
-        visits = np.linalg.solve(np.eye(len(odds)) - (stay[:, None] * moves).T, initial)
-        return float(visits @ stay) - length
+        return float(expected_visits(initial, stay[:, None] * moves) @ stay) - length
 
-    # Were all odds alike, strings would be as long as the odds; the extremes enclose the answer.
-    return goes_on(brentq(excess, *np.log(length / np.array([odds.max() + 1e-6, odds.min() - 1e-6]))))
+    # If all odds were equal, the mean length would equal them, so the extreme odds bracket the solution.
+    bracket = length / np.array([odds.max() + BRACKET_MARGIN, odds.min() - BRACKET_MARGIN])
+    return goes_on(brentq(excess, *np.log(bracket)))
 
 
 def walk(
     starts: np.ndarray, steps: np.ndarray, n_states: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Let every walker step until its end, all of them at once.
+    """Run n independent walkers until all of them have ended.
 
     Parameters
     ----------
     starts : int array, shape (n,)
-        Row of ``steps`` in which each begins.
+        The row of ``steps`` in which each walker begins.
     steps : array, shape (n_automata * n_states, k * n_states + 1)
-        As :meth:`PNFA.steps`, for one automaton or for several below one another; a walker stays in its own.
+        :meth:`PNFA.steps` of one automaton, or of several stacked on top of each other. A walker never leaves its
+        automaton.
+    n_states : int
+        Number of states of each automaton.
 
     Returns
     -------
-    tokens : int32 array; offsets : int64 array, shape (n + 1,)
-        The symbols that walker i emitted are ``tokens[offsets[i]:offsets[i + 1]]``.
+    tokens : int32 array, shape (n_tokens,)
+    offsets : int64 array, shape (n + 1,)
+        Walker i emitted the symbols ``tokens[offsets[i]:offsets[i + 1]]``.
     """
     outcomes = Outcomes(steps)
     end = steps.shape[1] - 1
@@ -253,5 +274,5 @@ def walk(
 
 
 def all_strings(n_symbols: int, max_length: int) -> list[tuple[int, ...]]:
-    """Every string of at most ``max_length`` symbols, shortest first."""
+    """All strings of at most ``max_length`` symbols, shortest first."""
     return [s for n in range(max_length + 1) for s in product(range(n_symbols), repeat=n)]

@@ -20,18 +20,23 @@ from spectragram.errors import InputError
 from spectragram.synthetic._chance import (
     Outcomes,
     conditioned,
+    draw_many,
     draw_rows,
     require_distributions,
+    require_shapes,
     symbols,
     weakest_correlation,
 )
 
 __all__ = ["BrownModel", "BrownMoments"]
 
+LEAST_EMISSION = 0.1
+"""Added to random emission weights so that no word is nearly impossible. Chosen by hand, not tuned."""
+
 
 @dataclass(frozen=True)
 class BrownMoments:
-    """Exact probabilities of a pair of neighbours picked at random from a sequence."""
+    """Exact probabilities of a pair of neighbouring words at a random position in a sequence."""
 
     bigram: np.ndarray
     """B[x, x'] = P(X_I = x, X_{I+1} = x'), (n, n)"""
@@ -45,7 +50,7 @@ class BrownMoments:
 
 @dataclass(frozen=True)
 class BrownModel:
-    """An HMM over m clusters in which every one of n words belongs to a single cluster."""
+    """An HMM over m clusters in which each of the n words belongs to exactly one cluster."""
 
     initial: np.ndarray
     transition: np.ndarray
@@ -53,29 +58,30 @@ class BrownModel:
 
     def __post_init__(self) -> None:
         m = self.n_clusters
-        if self.transition.shape != (m, m) or self.emission.shape[1:] != (m,):
-            raise InputError(
-                f"shapes {self.initial.shape}, {self.transition.shape}, {self.emission.shape}",
-                remedy="give (m,), (m, m) and (n, m)",
-            )
-        require_distributions("initial weights", self.initial.sum(), self.initial)
-        require_distributions("moves from a cluster", self.transition.sum(axis=0), self.transition)
-        require_distributions("words of a cluster", self.emission.sum(axis=0), self.emission)
+        fits = self.transition.shape == (m, m) and self.emission.shape[1:] == (m,)
+        require_shapes("(m,), (m, m) and (n, m)", fits, self.initial, self.transition, self.emission)
+        require_distributions("the initial weights", self.initial.sum(), self.initial)
+        require_distributions("the transitions from a cluster", self.transition.sum(axis=0), self.transition)
+        require_distributions("the emissions of a cluster", self.emission.sum(axis=0), self.emission)
         if ((self.emission > 0).sum(axis=1) != 1).any():
-            raise InputError("a word of several clusters, or of none", remedy="give each word exactly one")
+            raise InputError(
+                "a word belongs to several clusters or to none", remedy="assign each word to exactly one cluster"
+            )
 
     @classmethod
     def random(
         cls, n_words: int, n_clusters: int, *, rng: np.random.Generator, conditioning: float = 0.02
     ) -> BrownModel:
-        """Draw a model whose :meth:`conditioning` is at least the one asked for; every cluster has words."""
+        """Draw a model whose :meth:`conditioning` is at least ``conditioning``; every cluster gets words."""
         if n_words < n_clusters:
-            raise InputError(f"{n_words} words for {n_clusters} clusters", remedy="use at least one word a cluster")
+            raise InputError(
+                f"there are {n_words} words for {n_clusters} clusters", remedy="use at least one word per cluster"
+            )
 
         def draw(sharpness: float) -> BrownModel:
             owner = rng.permutation(np.arange(n_words) % n_clusters)
             emission = np.zeros((n_words, n_clusters))
-            emission[np.arange(n_words), owner] = rng.gamma(1.0, size=n_words) + 0.1
+            emission[np.arange(n_words), owner] = rng.gamma(1.0, size=n_words) + LEAST_EMISSION
             emission /= emission.sum(axis=0)
             transition = draw_rows(n_clusters, n_clusters, sharpness, rng).T
             return cls(rng.dirichlet(np.ones(n_clusters)), transition, emission)
@@ -94,28 +100,28 @@ class BrownModel:
 
     @property
     def clusters(self) -> np.ndarray:
-        """C(x): the cluster of every word, (n,)."""
+        """C(x), the cluster of each word, shape (n,)."""
         return self.emission.argmax(axis=1)
 
     def conditioning(self) -> float:
-        """Weakest of the m canonical correlations between neighbours in a long text: sigma_m of Omega (equation 1)."""
+        """Weakest of the m canonical correlations between neighbours in a long text, sigma_m of Omega (equation 1)."""
         return weakest_correlation(self.emission * self.stationary(), self.emission @ self.transition)
 
     def stationary(self) -> np.ndarray:
-        """Distribution over clusters that the transition leaves as it is, (m,)."""
+        """Stationary distribution of the transition over clusters, shape (m,)."""
         system = np.vstack([self.transition - np.eye(self.n_clusters), np.ones(self.n_clusters)])
         return np.clip(np.linalg.lstsq(system, np.eye(self.n_clusters + 1)[-1], rcond=None)[0], 0, 1)
 
     def probability(self, words: Sequence[int]) -> float:
-        """P(x_1 .. x_N) among sequences of that length."""
+        """P(x_1 .. x_N) among the sequences of length N."""
         c = self.clusters[list(words)]
         emitted = self.emission[list(words), c].prod()
         return float(self.initial[c[0]] * emitted * self.transition[c[1:], c[:-1]].prod())
 
     def moments(self, length: int) -> BrownMoments:
-        """Exact moments of two neighbours, the first at a place drawn evenly from 1 .. length - 1."""
+        """Exact moments of two neighbours, the first at a position drawn uniformly from 1 .. length - 1."""
         if length < 2:
-            raise InputError(f"sequences of length {length} have no neighbours", remedy="use length 2 or more")
+            raise InputError(f"sequences of length {length} have no neighbours", remedy="use a length of at least 2")
         here, total = self.initial, np.zeros(self.n_clusters)
         for _ in range(length - 1):
             total += here
@@ -130,10 +136,10 @@ class BrownModel:
         )
 
     def sample(self, n: int, length: int, rng: np.random.Generator) -> Corpus:
-        """Draw n sequences of ``length`` words; the words are w0, w1, ..."""
+        """Draw n sequences of ``length`` words, named w0, w1, ..."""
         moves, words = Outcomes(self.transition.T), Outcomes(self.emission.T)
         tokens = np.empty((n, length), np.int32)
-        cluster = Outcomes(self.initial[None]).draw(np.zeros(n, np.int64), rng)
+        cluster = draw_many(self.initial, n, rng)
         for i in range(length):
             tokens[:, i] = words.draw(cluster, rng)
             cluster = moves.draw(cluster, rng)

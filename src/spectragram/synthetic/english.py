@@ -1,8 +1,8 @@
-"""Demo corpora: one seed gives the same English sentences as trees, dependencies, tags, chunks and plain text.
+"""Demo corpora: each seed gives the same English sentences as trees, dependencies, tags, chunks and plain text.
 
-The sentences are drawn from a latent-variable PCFG (:mod:`spectragram.synthetic.english_grammar`). What a learner
-sees are Penn Treebank labels; number, case, tense, kinds of nouns and classes of verbs are hidden, and a model has
-to find them to parse and predict well.
+The sentences are drawn from a latent-variable PCFG (:mod:`spectragram.synthetic.english_grammar`). Learners only see
+Penn Treebank labels. Number, case, tense, the kinds of nouns and the classes of verbs are hidden, and a model has to
+find them to parse and predict well.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ __all__ = [
 ]
 
 MAX_WORDS = 25
-"""Longer sentences are drawn again."""
+"""Longer sentences are rejected and drawn again. Chosen by hand, for trees that fit a screen."""
+
+BLOCK = 4096
+"""Random numbers drawn at once. The stream of numbers is the same for every block size, so any size does."""
 
 UNIVERSAL_TAGS = {
     "CC": "CCONJ", "CD": "NUM", "DT": "DET", "IN": "ADP", "JJ": "ADJ", "MD": "AUX", "NN": "NOUN", "NNS": "NOUN",
@@ -42,19 +45,19 @@ UNIVERSAL_TAGS = {
     "VBD": "VERB", "VBG": "VERB", "VBN": "VERB", "VBP": "VERB", "VBZ": "VERB", "WDT": "PRON", "WP": "PRON",
     "WRB": "ADV", ".": "PUNCT", ",": "PUNCT", "``": "PUNCT", "''": "PUNCT",
 }  # fmt: skip
-"""Penn tags to the part of speech they mostly are; what depends on the word is in ``_universal_tag``."""
+"""The usual universal tag of each Penn tag; ``_universal_tag`` handles those that depend on the word."""
 
 Labelled = tuple[list[str], list[str]]
-"""Words and one label for each."""
+"""The words of a sentence and one label per word."""
 
 
 def english_derivations(n: int, seed: int = 0) -> list[Derivation]:
-    """The first ``n`` sentences of a seed with everything the grammar knows, hidden states included.
+    """The first ``n`` sentences of a seed as full derivations, including the hidden states.
 
-    More sentences of the same seed continue the same list: ``english_derivations(9)[:5] == english_derivations(5)``.
+    A larger ``n`` continues the same list: ``english_derivations(9)[:5] == english_derivations(5)``.
     """
     if n < 0:
-        raise InputError(f"n={n} sentences", remedy="ask for 0 or more")
+        raise InputError(f"cannot generate n={n} sentences", remedy="use 0 or more")
     uniform = _uniform_numbers(np.random.default_rng(seed)).__next__
     grammar = _grammar()
     sentences: list[Derivation] = []
@@ -66,7 +69,7 @@ def english_derivations(n: int, seed: int = 0) -> list[Derivation]:
 
 
 def english_trees(n: int, seed: int = 0) -> list[Tree]:
-    """Bracketed trees with Penn Treebank labels under TOP.
+    """Trees with Penn Treebank labels and the root TOP.
 
     >>> print(english_trees(2)[1].children[0].pretty(60))
     (S
@@ -81,17 +84,17 @@ def english_trees(n: int, seed: int = 0) -> list[Tree]:
 
 
 def english_dependencies(n: int, seed: int = 0) -> list[Sentence]:
-    """Projective dependency trees in CoNLL-U: universal and Penn tags, heads, relations."""
+    """Projective dependency trees as CoNLL-U sentences: universal and Penn tags, heads and relations."""
     return [_dependencies(derivation) for derivation in english_derivations(n, seed)]
 
 
 def english_tagged(n: int, seed: int = 0) -> list[Labelled]:
-    """Words and Penn tags of each sentence."""
+    """The words and Penn tags of each sentence."""
     return [(tree.leaves(), tree.tags()) for tree in english_trees(n, seed)]
 
 
 def english_chunks(n: int, seed: int = 0) -> list[Labelled]:
-    """Words and base noun phrases (B-NP, I-NP, O) of each sentence."""
+    """The words and base noun phrases (B-NP, I-NP, O) of each sentence."""
     return [(tree.leaves(), _chunk_labels(tree)) for tree in english_trees(n, seed)]
 
 
@@ -101,10 +104,10 @@ def english_text(n: int, seed: int = 0) -> list[list[str]]:
 
 
 def write_english(folder: Source, n: int = 1000, seed: int = 0, name: str = "english") -> dict[str, Path]:
-    """Write one corpus in every format of the library; returns the file of each, by what it holds.
+    """Write one corpus in every format of the library, and return the path of each file by its suffix.
 
-    ``name.trees`` (one tree a line), ``name.conllu``, ``name.tags`` and ``name.chunks`` (token, tab, label),
-    ``name.strings`` (the tags of a sentence a line) and ``name.txt`` (one sentence a line).
+    The files are ``name.trees`` (one tree per line), ``name.conllu``, ``name.tags`` and ``name.chunks`` (token, tab,
+    label), ``name.strings`` (the tags of one sentence per line) and ``name.txt`` (one sentence per line).
     """
     names = ("trees", "conllu", "tags", "chunks", "strings", "txt")
     paths = {what: Path(folder) / f"{name}.{what}" for what in names}
@@ -128,14 +131,14 @@ def _write_lines(lines: Iterable[str], path: Path) -> None:
 
 @cache
 def _grammar() -> EnglishGrammar:
-    """Expanding the rules takes a moment; the grammar never changes."""
+    """The grammar, built once: it never changes, and expanding its rules takes a moment."""
     return EnglishGrammar()
 
 
 def _uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
-    """Numbers in [0, 1) one by one, drawn in blocks because single draws are slow."""
+    """Yield numbers in [0, 1); they are drawn in blocks because single draws are slow."""
     while True:
-        yield from rng.random(4096).tolist()
+        yield from rng.random(BLOCK).tolist()
 
 
 def _leaves(derivation: Derivation) -> Iterator[Derivation]:
@@ -146,7 +149,7 @@ def _leaves(derivation: Derivation) -> Iterator[Derivation]:
 
 
 def _surface(derivation: Derivation) -> list[str]:
-    """The words as they are written: "an" before a vowel, a capital at the beginning."""
+    """The words as written: "an" before a vowel, and a capital at the start of the sentence."""
     words = [leaf.word for leaf in _leaves(derivation)]
     for i, (word, following) in enumerate(pairwise(words)):
         if word == "a" and following[0] in "aeiou":
@@ -174,7 +177,7 @@ def _dependencies(derivation: Derivation) -> Sentence:
     positions = iter(range(len(words)))
 
     def attach(node: Derivation) -> int:
-        """Attach what is below the node; returns the position of its head word."""
+        """Attach the words below the node to each other and return the position of its head word."""
         if node.rule is None:
             return next(positions)
         below = [attach(child) for child in node.children]
@@ -198,7 +201,7 @@ def _universal_tag(leaf: Derivation) -> str:
 
 
 def _chunk_labels(tree: Tree) -> list[str]:
-    """A base noun phrase is a run of words directly under one NP, conjunctions excepted."""
+    """Chunk labels; a base noun phrase is a run of words directly under one NP, without conjunctions."""
     labels: list[str] = []
 
     def visit(node: Tree) -> None:

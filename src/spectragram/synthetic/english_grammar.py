@@ -1,7 +1,7 @@
 """The demo grammar of English: a latent-variable PCFG whose hidden states have names, and its sampler.
 
-Schemata (:mod:`~spectragram.synthetic.english_rules`) and verb classes
-(:mod:`~spectragram.synthetic.english_lexicon`) are expanded into some 4000 rules over 500 symbols ``LABEL/state``.
+The rule schemata (:mod:`~spectragram.synthetic.english_rules`) and verb classes
+(:mod:`~spectragram.synthetic.english_lexicon`) expand to about 4000 rules over 500 symbols ``LABEL/state``.
 """
 
 from __future__ import annotations
@@ -30,12 +30,15 @@ from spectragram.synthetic.english_rules import ADJUNCTS, RELATIONS, RELATIONS_B
 __all__ = ["Derivation", "EnglishGrammar", "Rule", "instances", "label_of", "schemata"]
 
 MAX_DEPTH = 40
+"""Deeper derivations are rejected, which bounds the recursion. Accepted sentences reach about half of it."""
+ADJUNCT_SHARE = 0.4
+"""Share of verbs that take an adjunct, among those that can take one. Chosen by hand, not tuned."""
 
 Item = TypeVar("Item")
 
 
 class Rule(NamedTuple):
-    """One way to rewrite a symbol."""
+    """One way to rewrite a symbol: its children, which of them is the head, and their relations to the head."""
 
     weight: float
     children: tuple[str, ...]
@@ -44,7 +47,7 @@ class Rule(NamedTuple):
 
 
 class Derivation(NamedTuple):
-    """A tree over symbols with their hidden states; a word has no children."""
+    """A tree over symbols with hidden states. A leaf has a word and neither rule nor children."""
 
     symbol: str
     rule: Rule | None
@@ -53,13 +56,13 @@ class Derivation(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What of the symbol a treebank shows."""
+        """The part of the symbol that a treebank shows."""
         return label_of(self.symbol)
 
 
 @cache
 def label_of(symbol: str) -> str:
-    """The visible part of a symbol.
+    """The part of a symbol that a treebank shows.
 
     >>> label_of("NP/nom.sg.person"), label_of("V/past.pl.eat"), label_of("./question")
     ('NP', 'VBD', '.')
@@ -72,7 +75,7 @@ def label_of(symbol: str) -> str:
 
 
 class EnglishGrammar:
-    """Rules and words with their weights, and a sampler.
+    """The weighted rules and words of the grammar, and a sampler.
 
     Attributes
     ----------
@@ -86,14 +89,14 @@ class EnglishGrammar:
         self._rule_weights = {
             symbol: list(accumulate(rule.weight for rule in rules)) for symbol, rules in self.rules.items()
         }
-        # Zipf's law in every list: the word of rank r has weight 1/r.
+        # Every list follows Zipf's law: the word of rank r has weight 1/r.
         self._word_weights = {
             symbol: list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
             for symbol, words in self.words.items()
         }
 
     def sample(self, uniform: Callable[[], float]) -> Derivation | None:
-        """Draw a sentence from numbers in [0, 1); None where it nests more than ``MAX_DEPTH`` deep."""
+        """Draw a sentence using random numbers in [0, 1); None if it nests more than ``MAX_DEPTH`` levels deep."""
         try:
             return self._expand("TOP", uniform, MAX_DEPTH)
         except _TooDeepError:
@@ -118,7 +121,7 @@ def _draw(items: Sequence[Item], cumulative: Sequence[float], u: float) -> Item:
 
 
 def _lexicon() -> Iterator[tuple[str, list[str]]]:
-    """Every lexical symbol with its words."""
+    """Yield every lexical symbol with its words."""
     for kind, nouns in NOUNS.items():
         singulars, plurals = zip(*map(plural, nouns.split()), strict=True)
         yield f"N/sg.{kind}", list(singulars)
@@ -134,20 +137,20 @@ def _lexicon() -> Iterator[tuple[str, list[str]]]:
 
 
 def schemata() -> Iterator[str]:
-    """The written rules and those that the verb classes imply, as text."""
+    """Yield the schemata of ``RULES`` and those that follow from the verb classes, as text."""
     yield from (line for line in RULES.splitlines() if line.strip() and not line.strip().startswith("#"))
     for verb_class in VERB_CLASSES:
         yield from _verb_schemata(verb_class)
 
 
 def _verb_schemata(verb_class: VerbClass) -> Iterator[str]:
-    """Active, passive and with the object gone (it stands in front of a relative clause or question)."""
+    """Yield active, passive and object-gap schemata (in relative clauses and questions the object comes first)."""
     name, objects = verb_class.name, verb_class.objects.split() or [""]
     adjuncts = [ADJUNCTS[adjunct] for adjunct in verb_class.adjuncts.split()]
-    # Six in ten go without an adjunct where there could be one.
-    tails = [("", 0.6 if adjuncts else 1.0), *((adjunct, 0.4 / len(adjuncts)) for adjunct in adjuncts)]
+    tails = [("", 1 - ADJUNCT_SHARE if adjuncts else 1.0)]
+    tails += [(adjunct, ADJUNCT_SHARE / len(adjuncts)) for adjunct in adjuncts]
     for complement, o, (tail, share) in product(verb_class.complements, objects, tails):
-        # A class has its weight however many alternatives it offers.
+        # The weight of a class does not depend on the number of its alternatives.
         weight = verb_class.weight * share / (len(verb_class.complements) * len(objects))
         rest = complement.removeprefix(OBJECT) if complement.startswith(OBJECT) else None
         for k in verb_class.subjects.split():
@@ -162,7 +165,7 @@ def _verb_schemata(verb_class: VerbClass) -> Iterator[str]:
 
 
 def instances(schema: str) -> Iterator[tuple[str, Rule]]:
-    """One rule for every assignment of values to the variables of a schema."""
+    """Yield one rule for each assignment of values to the variables of a schema."""
     weight, left, _, *right = schema.split()
     names = sorted(set(re.findall(r"{(\w+)}", schema)))
     for values in product(*(VARIABLES[name] for name in names)):
@@ -187,7 +190,7 @@ def _relation(parent: str, child: str) -> str:
 
 
 def _useful_rules(words: Container[str]) -> dict[str, list[Rule]]:
-    """The rules that can be finished (every child is a word or has such a rule itself) and reached from TOP."""
+    """The rules that are reachable from TOP and can be expanded to words."""
     rules: dict[str, list[Rule]] = defaultdict(list)
     for schema in schemata():
         for symbol, rule in instances(schema):

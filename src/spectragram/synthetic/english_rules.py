@@ -1,13 +1,14 @@
 """The rules of the demo grammar, as schemata over variables.
 
-A symbol is ``LABEL/state``. The label is what trees show (NP, VP, NN), the state what they hide: number, kind of
-noun, case, tense, class of verb, gaps. For example::
+A symbol is ``LABEL/state``. Trees show the label (NP, VP, NN) and hide the state: number, kind of noun, case, tense,
+class of verb, gaps. For example::
 
     9  NP/{x}.{n}.{k} > DT/{n} *N/{n}.{k}      "a baker": determiner and noun agree, and the NP remembers both
 
-A variable on the left stands for one rule per value; one on the right alone is drawn by the weight of its values.
-``*`` marks the head, ``=rel`` a dependency relation other than the one in :data:`RELATIONS`. Schemata may be
-generous: an instance that uses a symbol nobody defines (what a spoon reads) is dropped.
+A variable on the left gives one rule per value. A variable that occurs only on the right is drawn by the weights of its
+values. ``*`` marks the head, and ``=rel`` gives a dependency relation other than the one in :data:`RELATIONS`. Schemata
+may be generous: instances with an undefined symbol (a spoon that reads) are dropped. All weights were set by hand, for
+varied sentences of natural length.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ VARIABLES: Mapping[str, Mapping[str, float]] = {
     "t": {"past": 5, "pres": 4, "fut": 1.5},  # tense
     "a": {"past": 5, "pres": 4},  # tense of an auxiliary
     "r": {"nom": 1, "acc": 1},  # case, for pronouns
-    "c": {"nom": 1, "acc": 1, "core": 1},  # a core is neither a pronoun nor modified from behind
-    "x": {"nom": 1, "acc": 1, "core": 1, "mod": 1},  # what is modified from behind is no name either
+    "c": {"nom": 1, "acc": 1, "core": 1},  # a core is not a pronoun and has no postmodifier
+    "x": {"nom": 1, "acc": 1, "core": 1, "mod": 1},  # "mod" takes a postmodifier, and is not a name either
     "k": {"person": 9, "animal": 5, "text": 1, "food": 1, "wear": 1, "tool": 0.5, "place": 0.5},
     "o": dict.fromkeys(NOUNS, 1.0),
     "thing": dict.fromkeys(["animal", "food", "tool", "wear", "text", "place"], 1.0),
 }
-#: Tag of a noun by its number, of a verb by its form: what a state begins with.
+#: The tag of a noun by its number and of a verb by its form, both at the start of the state.
 TAGS = {
     "N": {"sg": "NN", "pl": "NNS"},
     "V": {
@@ -62,7 +63,7 @@ RULES = """
  1 SQ/what             > *V/{a}.{n}.do NP/nom.{n}.{k} VP/gap.base.{k}.{thing}
  1 SQ/where            > *V/{a}.{n}.do NP/nom.{n}.{k} VP/base.{k}
 
-   # Clauses inside.
+   # Embedded clauses.
  1 SBAR/that           > *IN/that S/clause
  1 SBAR/whether        > *IN/whether S/clause
  1 SBAR/clause         > *IN/clause S/clause
@@ -103,7 +104,7 @@ RULES = """
  1 NP/day              > *NNP/day
  1 NP/event            > DT/the *NN/event
 
-   # Prepositional phrases: some hang from nouns, some from verbs, and "with" and places from both.
+   # Prepositional phrases: some attach to nouns and some to verbs; places and "with" attach to both.
  3 PP/of.person        > *IN/without NP/core.{m}.wear
  2 PP/of.person        > *IN/from NP/core.sg.place
  1 PP/of.person        > *IN/loc NP/core.sg.place
@@ -126,7 +127,7 @@ RULES = """
  1 PP/time             > *IN/on NP/day
  1 PP/time             > *IN/time NP/event
 
-   # Verb phrases; verbs with their complements come from the verb classes.
+   # Verb phrases. The rules for verbs and their complements come from the verb classes.
  9 VP/{a}.{n}.{k}      > *V/{a}.{n}.be ADJP/{k}
  2 VP/{a}.{n}.{k}      > *V/{a}.{n}.be PP/loc
  3 VP/{a}.{n}.person   > *V/{a}.{n}.be NP/role.{n}
@@ -154,7 +155,7 @@ RULES = """
  1 ADVP/manner         > RB/degree *RB/manner
 """
 
-#: Relation of a child to the head of its parent, by the labels of parent and child.
+#: Relation of a child to the head of its parent, by the labels of the parent and the child.
 RELATIONS = {
     ("S", "NP"): "nsubj", ("SQ", "NP"): "nsubj", ("VP", "NP"): "obj", ("PP", "NP"): "pobj", ("NP", "NP"): "poss",
     ("VP", "VP"): "vcomp", ("SQ", "VP"): "vcomp", ("VP", "S"): "xcomp", ("SBAR", "S"): "clause", ("S", "S"): "ccomp",
@@ -167,7 +168,7 @@ RELATIONS_BY_CHILD = {
     "ADVP": "advmod", "WHNP": "wh", "WHADVP": "wh", ".": "punct", ",": "punct", "``": "punct", "''": "punct",
 }  # fmt: skip
 
-#: What the adjuncts of the verb classes stand for.
+#: Symbols of the adjuncts that verb classes name.
 ADJUNCTS = {
     "loc": "PP/loc",
     "time": "PP/time",

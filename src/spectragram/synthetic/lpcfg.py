@@ -10,11 +10,12 @@
     Omega^a                                           inside_outside     (n_labels, d, d')
     D^{a -> b c}, d^inf_{a -> x}, c^1_a               binary, lexical, root of the moments, before projection
 
-Labels are 0 .. n_interminals - 1, then the pre-terminals. A skeletal tree is its leftmost derivation, a sequence of
-rule numbers: binary rule r is r, and pre-terminal p (counted from 0) over word x is R + p * n_words + x.
+Interminals have the labels 0 .. n_interminals - 1, pre-terminals the labels after them. A skeletal tree is represented
+by its leftmost derivation, a sequence of rule numbers: binary rule r has number r, and pre-terminal p (counted from 0)
+over word x has number R + p * n_words + x.
 
-Moments are averages over *all* nodes of all trees. (One node drawn from each tree would tie inside to outside
-through the size of the tree, and the factorisation behind the method would hold only in approximation.)
+Moments are averages over *all* nodes of all trees. (If one node were drawn from each tree, inside and outside would
+depend on each other through the size of the tree, and the factorisation behind the method would only be approximate.)
 """
 
 from __future__ import annotations
@@ -32,32 +33,23 @@ from spectragram.errors import InputError
 from spectragram.synthetic._chance import (
     Outcomes,
     conditioned,
+    draw_many,
     draw_rows,
+    expected_visits,
     require_distributions,
+    require_shapes,
     weakest_correlation,
+    without_end,
 )
 from spectragram.synthetic._grammar import draw_child_states, draw_rule_choice, leftmost, make_exclusive
+from spectragram.synthetic._tree_moments import TreeMoments, count_tree_moments
 
 __all__ = ["LatentPCFG", "TreeMoments"]
 
 
 @dataclass(frozen=True)
-class TreeMoments:
-    """Exact expectations given the label a of a node, over all nodes of all trees."""
-
-    inside_outside: np.ndarray
-    """E[phi(T1) psi(O)' | a], (n_labels, d, d')"""
-    binary: np.ndarray
-    """E[[R1 = a -> b c] phi(T3) x psi(O) x phi(T2) | a], (R, d, d', d): right child, outside, left child"""
-    lexical: np.ndarray
-    """E[[R1 = a -> x] psi(O) | a], (n_preterminals, n_words, d')"""
-    root: np.ndarray
-    """E[[A1 = a] phi(T1) | node is a root], (n_interminals, d)"""
-
-
-@dataclass(frozen=True)
 class LatentPCFG:
-    """A latent-variable PCFG in Chomsky normal form, with m states for every label."""
+    """A latent-variable PCFG in Chomsky normal form with m states per label."""
 
     root: np.ndarray
     rules: np.ndarray
@@ -66,19 +58,20 @@ class LatentPCFG:
 
     def __post_init__(self) -> None:
         m, n_rules = self.n_states, len(self.rules)
-        if self.binary.shape != (n_rules, m, m, m) or self.lexical.shape[1] != m:
-            raise InputError(
-                f"shapes {self.root.shape}, {self.rules.shape}, {self.binary.shape}, {self.lexical.shape}",
-                remedy="give (n_interminals, m), (R, 3), (R, m, m, m) and (n_preterminals, m, n_words)",
-            )
+        fits = self.binary.shape == (n_rules, m, m, m) and self.lexical.shape[1] == m
+        expected = "(n_interminals, m), (R, 3), (R, m, m, m) and (n_preterminals, m, n_words)"
+        require_shapes(expected, fits, self.root, self.rules, self.binary, self.lexical)
         if (np.diff(self.rules[:, 0]) < 0).any() or set(self.rules[:, 0]) != set(range(self.n_interminals)):
-            raise InputError("rules out of order", remedy="sort them by parent and give every interminal some")
-        require_distributions("root weights", self.root.sum(), self.root)
-        require_distributions("words of a state", self.lexical.sum(axis=2), self.lexical)
+            raise InputError(
+                "the rules are out of order or an interminal has none",
+                remedy="sort them by parent and give every interminal at least one",
+            )
+        require_distributions("the root weights", self.root.sum(), self.root)
+        require_distributions("the lexical rules of a state", self.lexical.sum(axis=2), self.lexical)
         totals = np.add.reduceat(self.binary.sum(axis=(2, 3)), self.first_rule)
-        require_distributions("rules of a state", totals, self.binary)
-        if max(abs(np.linalg.eigvals(self.offspring))) > 1 - 1e-9:
-            raise InputError("trees may grow without end", remedy="let interminals have fewer such children")
+        require_distributions("the binary rules of a state", totals, self.binary)
+        if without_end(self.offspring):
+            raise InputError("trees may grow without end", remedy="lower the weights of rules with interminal children")
 
     @classmethod
     def random(
@@ -93,15 +86,18 @@ class LatentPCFG:
         conditioning: float = 0.02,
         pivot: bool = False,
     ) -> LatentPCFG:
-        """Draw a grammar with all rules a -> b c whose :meth:`conditioning` is at least the one asked for.
+        """Draw a grammar that has all rules a -> b c and whose :meth:`conditioning` is at least ``conditioning``.
 
         Parameters
         ----------
-        branching
-            Bound on the expected number of interminal children of a node; below 1, so that trees are finite.
-        pivot
-            Also satisfy the pivot assumption: every label and state has a rule, and a place in a rule above it,
-            that no other state of the label has.
+        branching : float
+            Upper bound on the expected number of interminal children of a node. It must be below 1, so that trees are
+            finite. The default gives small trees; it was chosen by hand.
+        conditioning : float
+            Lower bound on the conditioning. The default was chosen by hand.
+        pivot : bool
+            Whether the grammar must also satisfy the pivot assumption: every label and state has a rule, and a
+            position in the rule above it, that no other state of the label has.
         """
         if not 0 < branching < 1:
             raise InputError(f"branching={branching}", remedy="give a number between 0 and 1")
@@ -109,7 +105,7 @@ class LatentPCFG:
         if n_states > min(n_preterminals**2, 2 * n_interminals * n_labels, n_words):
             raise InputError(
                 f"{n_interminals} + {n_preterminals} labels and {n_words} words cannot tell {n_states} states apart",
-                remedy="use fewer states, or more pre-terminals or words",
+                remedy="use fewer states, more pre-terminals or more words",
             )
         rules = np.stack(np.meshgrid(np.arange(n_interminals), *[np.arange(n_labels)] * 2, indexing="ij"), -1)
         rules = rules.reshape(-1, 3)
@@ -129,22 +125,22 @@ class LatentPCFG:
 
     @property
     def n_interminals(self) -> int:
-        """Number of labels that have rules a -> b c."""
+        """Number of labels with rules a -> b c."""
         return self.root.shape[0]
 
     @property
     def n_preterminals(self) -> int:
-        """Number of labels that have rules a -> x."""
+        """Number of labels with rules a -> x."""
         return self.lexical.shape[0]
 
     @property
     def n_labels(self) -> int:
-        """Number of labels of both kinds."""
+        """Number of interminals and pre-terminals."""
         return self.n_interminals + self.n_preterminals
 
     @property
     def n_states(self) -> int:
-        """Number of hidden states m of each label."""
+        """Number of hidden states m per label."""
         return self.root.shape[1]
 
     @property
@@ -154,17 +150,17 @@ class LatentPCFG:
 
     @property
     def n_rules(self) -> int:
-        """Number of binary and lexical rules together."""
+        """Number of binary and lexical rules."""
         return len(self.rules) + self.n_preterminals * self.n_words
 
     @cached_property
     def first_rule(self) -> np.ndarray:
-        """Number of the first rule of every interminal."""
+        """Index of the first binary rule of each interminal, shape (n_interminals,)."""
         return np.searchsorted(self.rules[:, 0], np.arange(self.n_interminals))
 
     @cached_property
     def offspring(self) -> np.ndarray:
-        """Expected number of children (b, h') of a node (a, h), shape (n_labels m, n_labels m)."""
+        """Expected number of children (b, h') of a node (a, h), shape (n_labels * m, n_labels * m)."""
         m = self.n_states
         expected = np.zeros((self.n_labels, m, self.n_labels, m))
         for (a, b, c), t in zip(self.rules, self.binary, strict=True):
@@ -173,14 +169,14 @@ class LatentPCFG:
         return expected.reshape(self.n_labels * m, -1)
 
     def conditioning(self) -> float:
-        """Weakest canonical correlation, over labels, of the rule of a node with its place in the rule above."""
+        """Weakest canonical correlation, over labels, between a node's rule and its position in the rule above."""
         inside, outside, gamma = self.inside(), self.outside(), self.state_given_label()
         return min(weakest_correlation(inside[a] * gamma[a], outside[a]) for a in range(self.n_labels))
 
     def probability(self, derivation: Sequence[int]) -> float:
-        """P(r_1 .. r_N) of a skeletal tree, hidden states summed out."""
+        """P(r_1 .. r_N) of a skeletal tree, summed over hidden states."""
         stack: list[tuple[int, np.ndarray]] = []
-        # Last rule first, so that the trees below a rule are on the stack when it comes, the left one on top.
+        # From the last rule to the first: the subtrees of a rule are then on the stack, the left one on top.
         for rule in reversed(derivation):
             if rule < len(self.rules):
                 a, b, c = self.rules[rule]
@@ -195,18 +191,18 @@ class LatentPCFG:
         return float(self.root[label] @ inside) if label < self.n_interminals else 0.0
 
     def visits(self) -> np.ndarray:
-        """Expected number of nodes with each label and state in a tree, (n_labels, m)."""
+        """Expected number of nodes with each label and state in a tree, shape (n_labels, m)."""
         start = np.zeros((self.n_labels, self.n_states))
         start[: self.n_interminals] = self.root
-        return np.linalg.solve(np.eye(start.size) - self.offspring.T, start.ravel()).reshape(start.shape)
+        return expected_visits(start.ravel(), self.offspring).reshape(start.shape)
 
     def state_given_label(self) -> np.ndarray:
-        """gamma: P(h | a) over all nodes, (n_labels, m)."""
+        """gamma, P(h | a) over all nodes, shape (n_labels, m)."""
         visits = self.visits()
         return visits / visits.sum(axis=1, keepdims=True)
 
     def inside(self) -> np.ndarray:
-        """I^a for the feature "rule at the root of the inside tree": P(rule | a, h), (n_labels, n_rules, m)."""
+        """I^a for the feature "rule at the root of the inside tree": P(rule | a, h), shape (n_labels, n_rules, m)."""
         means = np.zeros((self.n_labels, self.n_rules, self.n_states))
         numbers = np.arange(len(self.rules))
         means[self.rules[:, 0], numbers] = self.binary.sum(axis=(2, 3))
@@ -216,9 +212,10 @@ class LatentPCFG:
         return means
 
     def outside(self) -> np.ndarray:
-        """J^a for the feature "rule above, and which child this is": (n_labels, 2 R + 1, m).
+        """J^a for the feature "rule above the node, and which child the node is": shape (n_labels, 2 R + 1, m).
 
-        Feature 2 r is "left child in rule r", 2 r + 1 "right child in rule r", the last one "root of the tree".
+        Feature 2 r is "left child in rule r", 2 r + 1 is "right child in rule r", and the last one is "root of the
+        tree".
         """
         visits = self.visits()
         counts = np.zeros((self.n_labels, 2 * len(self.rules) + 1, self.n_states))
@@ -230,9 +227,9 @@ class LatentPCFG:
         return counts / visits[:, None]
 
     def moments(self, inside: np.ndarray | None = None, outside: np.ndarray | None = None) -> TreeMoments:
-        """Exact moments for these feature means, by default those of :meth:`inside` and :meth:`outside`.
+        """Exact moments for the given feature means, by default those of :meth:`inside` and :meth:`outside`.
 
-        Means after projection may be given too, e.g. ``np.stack([U[a].T @ I[a] for a in labels])``.
+        The means may be projected ones, for example ``np.stack([U[a].T @ I[a] for a in labels])``.
         """
         I = self.inside() if inside is None else inside
         J = self.outside() if outside is None else outside
@@ -247,37 +244,15 @@ class LatentPCFG:
         )
 
     def counted_moments(self, corpus: Corpus) -> TreeMoments:
-        """The moments of :meth:`moments` estimated from sampled trees, for the same features."""
-        R, P = len(self.rules), self.n_preterminals
-        rule, above, left, right = _linked(corpus, R)
-        label = np.where(
-            rule < R, self.rules[np.minimum(rule, R - 1), 0], self.n_interminals + (rule - R) // self.n_words
-        )
-        n_nodes = np.maximum(np.bincount(label, minlength=self.n_labels), 1.0)
-        inside_outside = np.zeros((self.n_labels, self.n_rules, 2 * R + 1))
-        np.add.at(inside_outside, (label, rule, above), 1.0)
-        inner = np.flatnonzero(rule < R)
-        binary = np.zeros((R, self.n_rules, 2 * R + 1, self.n_rules))
-        np.add.at(binary, (rule[inner], rule[right[inner]], above[inner], rule[left[inner]]), 1.0)
-        leaves = np.flatnonzero(rule >= R)
-        lexical = np.zeros((P * self.n_words, 2 * R + 1))
-        np.add.at(lexical, (rule[leaves] - R, above[leaves]), 1.0)
-        roots = corpus.offsets[:-1]
-        root = np.zeros((self.n_interminals, self.n_rules))
-        np.add.at(root, (label[roots], rule[roots]), 1.0)
-        return TreeMoments(
-            inside_outside / n_nodes[:, None, None],
-            binary / n_nodes[self.rules[:, 0], None, None, None],
-            lexical.reshape(P, self.n_words, -1) / n_nodes[self.n_interminals :, None, None],
-            root / len(corpus),
-        )
+        """Estimate the default moments of :meth:`moments` from sampled trees."""
+        return count_tree_moments(self, corpus)
 
     def sample(self, n: int, rng: np.random.Generator) -> Corpus:
-        """Draw n skeletal trees, as leftmost derivations; the words of the corpus name the rules."""
+        """Draw n skeletal trees as leftmost derivations; the words of the corpus are the names of the rules."""
         m = self.n_states
-        nodes = Outcomes(self.root.reshape(1, -1)).draw(np.zeros(n, np.int64), rng)
+        nodes = draw_many(self.root, n, rng)
         expand = self._expansions()
-        generations: list[tuple[np.ndarray, np.ndarray]] = []  # rule of each node; which nodes have children
+        generations: list[tuple[np.ndarray, np.ndarray]] = []  # rule of each node, and which nodes have children
         while len(nodes):
             parents = np.flatnonzero(nodes < self.n_interminals * m)
             outcome = expand.draw(nodes, rng)
@@ -292,7 +267,7 @@ class LatentPCFG:
         return Corpus(tokens, offsets, Vocabulary(self.rule_names(), counts))
 
     def _expansions(self) -> Outcomes:
-        """What a node (label, state) may become: (rule of the label, states of children), or a word."""
+        """Distribution over the expansions of a node (label, state): (rule, states of its children), or a word."""
         m = self.n_states
         sizes = np.diff(np.append(self.first_rule, len(self.rules))) * m * m
         table = np.zeros((self.n_labels, m, max(sizes.max(), self.n_words)))
@@ -302,17 +277,17 @@ class LatentPCFG:
         return Outcomes(table.reshape(self.n_labels * m, -1))
 
     def label_names(self) -> list[str]:
-        """A0, A1, ... for interminals, then P0, P1, ... for pre-terminals."""
+        """Names of the labels: A0, A1, ... for interminals, then P0, P1, ... for pre-terminals."""
         return [f"A{a}" for a in range(self.n_interminals)] + [f"P{p}" for p in range(self.n_preterminals)]
 
     def rule_names(self) -> list[str]:
-        """Every rule as text, e.g. ``A0->A1 P2`` or ``P2->w7``."""
+        """Names of the rules, for example ``A0->A1 P2`` or ``P2->w7``."""
         labels = self.label_names()
         names = [f"{labels[a]}->{labels[b]} {labels[c]}" for a, b, c in self.rules]
         return names + [f"P{p}->w{x}" for p in range(self.n_preterminals) for x in range(self.n_words)]
 
     def to_tree(self, derivation: Sequence[int]) -> Tree:
-        """The skeletal tree itself."""
+        """The skeletal tree of a leftmost derivation."""
         labels = self.label_names()
         stack: list[Tree] = []
         for rule in reversed(derivation):
@@ -323,17 +298,3 @@ class LatentPCFG:
                 stack.append(Tree(f"P{p}", word=f"w{word}"))
         (tree,) = stack
         return tree
-
-
-def _linked(corpus: Corpus, n_binary: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """For all nodes of leftmost derivations: rule, outside feature (see :meth:`LatentPCFG.outside`), children."""
-    rule = corpus.tokens.astype(np.int64)
-    above = np.full(len(rule), 2 * n_binary)
-    left, right = np.full(len(rule), -1), np.full(len(rule), -1)
-    stack: list[int] = []
-    for node in range(len(rule) - 1, -1, -1):
-        if rule[node] < n_binary:
-            left[node], right[node] = stack.pop(), stack.pop()
-            above[left[node]], above[right[node]] = 2 * rule[node], 2 * rule[node] + 1
-        stack.append(node)
-    return rule, above, left, right

@@ -10,9 +10,9 @@
     Omega_1^a, Omega_2^a             RefinementMoments.future_past, present_destiny    (l, d1, d2), (l, d3, d4)
     D^{b|a}, D^{*|a}, d_x^a, c_a^1   RefinementMoments.next, end, emission, initial, before projection
 
-Moments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence; then
-the length of a sequence ties its past to its future, and the factorisation behind the method holds only in
-approximation. Counting every position has no such tie.)
+Moments are averages over *all* positions of all sequences. (Figure 4 draws one position from each sequence. Past and
+future then depend on each other through the length of the sequence, and the factorisation behind the method is only
+approximate. Averaging over every position avoids that.)
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from typing import NamedTuple
 import numpy as np
 
 from spectragram.data.corpus import Corpus
-from spectragram.errors import InputError
 from spectragram.synthetic._chance import (
     conditioned,
     draw_rows,
+    expected_visits,
     require_distributions,
+    require_shapes,
     symbols,
     weakest_correlation,
 )
@@ -37,9 +38,12 @@ from spectragram.synthetic.automata import PNFA
 
 __all__ = ["LabelledSample", "RefinementHMM", "RefinementMoments", "RefinementViews", "window_features"]
 
+STOP_RANGE = (0.5, 1.5)
+"""Range of the stop probabilities, as multiples of 1 / mean_length. Chosen by hand, not tuned."""
+
 
 class LabelledSample(NamedTuple):
-    """Sequences of observations and, place by place, their labels."""
+    """Sequences of observations and the label of each observation."""
 
     observations: Corpus
     labels: Corpus
@@ -47,7 +51,7 @@ class LabelledSample(NamedTuple):
 
 @dataclass(frozen=True)
 class RefinementViews:
-    """Mean of each feature vector given label and state of the current position, shape (l, d, m) each."""
+    """Mean of each feature vector given the label and state of the current position, shape (l, d, m) each."""
 
     future: np.ndarray
     past: np.ndarray
@@ -57,13 +61,13 @@ class RefinementViews:
     def transformed(
         self, future: np.ndarray, past: np.ndarray, present: np.ndarray, destiny: np.ndarray
     ) -> RefinementViews:
-        """The means after a linear map of each feature vector; maps have shape (new d, d)."""
+        """The means of linearly mapped feature vectors; each map has shape (new d, d)."""
         return RefinementViews(future @ self.future, past @ self.past, present @ self.present, destiny @ self.destiny)
 
 
 @dataclass(frozen=True)
 class RefinementMoments:
-    """Exact expectations given the current label a, over all positions (see the table above)."""
+    """Exact expectations over all positions, given the current label a (see the table above)."""
 
     future_past: np.ndarray
     """``E[phi(F1) psi(P)' | a]``, (l, d1, d2)"""
@@ -90,15 +94,13 @@ class RefinementHMM:
 
     def __post_init__(self) -> None:
         l, m = self.initial.shape
-        if self.transition.shape != (l, m, l, m) or self.emission.shape[:2] != (l, m) or self.stop.shape != (l, m):
-            raise InputError(
-                f"shapes {self.initial.shape}, {self.transition.shape}, {self.emission.shape}, {self.stop.shape}",
-                remedy="give (l, m), (l, m, l, m), (l, m, n) and (l, m)",
-            )
-        require_distributions("initial weights", self.initial.sum(), self.initial)
-        require_distributions("emissions of a state", self.emission.sum(axis=2), self.emission)
+        fits = self.transition.shape == (l, m, l, m) and self.emission.shape[:2] == self.stop.shape == (l, m)
+        expected = "(l, m), (l, m, l, m), (l, m, n) and (l, m)"
+        require_shapes(expected, fits, self.initial, self.transition, self.emission, self.stop)
+        require_distributions("the initial weights", self.initial.sum(), self.initial)
+        require_distributions("the emissions of a state", self.emission.sum(axis=2), self.emission)
         leaving = self.transition.sum(axis=(2, 3)) + self.stop
-        require_distributions("moves and end of a state", leaving, self.transition, self.stop)
+        require_distributions("the transition and stop weights of a state", leaving, self.transition, self.stop)
 
     @classmethod
     def random(
@@ -111,11 +113,14 @@ class RefinementHMM:
         mean_length: float = 6.0,
         conditioning: float = 0.02,
     ) -> RefinementHMM:
-        """Draw a model whose :meth:`conditioning` is at least the one asked for; sequences are about that long."""
+        """Draw a model whose :meth:`conditioning` is at least ``conditioning``.
+
+        The mean length of its sequences is close to ``mean_length``. Both defaults were chosen by hand.
+        """
         l, m, n = n_labels, n_states, n_observations
 
         def draw(sharpness: float) -> RefinementHMM:
-            stop = np.clip(rng.uniform(0.5, 1.5, (l, m)) / mean_length, 0, 1)
+            stop = np.clip(rng.uniform(*STOP_RANGE, (l, m)) / mean_length, 0, 1)
             transition = draw_rows(l * m, l * m, sharpness, rng).reshape(l, m, l, m)
             emission = np.stack([draw_rows(m, n, sharpness, rng) for _ in range(l)])
             initial = rng.dirichlet(np.ones(l * m)).reshape(l, m)
@@ -130,7 +135,7 @@ class RefinementHMM:
 
     @property
     def n_states(self) -> int:
-        """Number of hidden states m of each label."""
+        """Number of hidden states m per label."""
         return self.initial.shape[1]
 
     @property
@@ -139,7 +144,7 @@ class RefinementHMM:
         return self.emission.shape[2]
 
     def conditioning(self) -> float:
-        """Weakest canonical correlation, over labels, of future with past and of present with destiny."""
+        """Weakest canonical correlation, over labels, between future and past and between present and destiny."""
         views, gamma = self.views(), self.state_given_label()
         return min(
             weakest_correlation(one[a] * gamma[a], other[a])
@@ -148,10 +153,10 @@ class RefinementHMM:
         )
 
     def to_pnfa(self) -> PNFA:
-        """The same distribution as an automaton.
+        """An automaton with the same distribution.
 
-        Its symbol a * n + x is the pair of label a and observation x; its states are a * m + h, and one more in
-        which a sequence ends.
+        Its symbol a * n + x is the pair of label a and observation x. State a * m + h is the state h of label a, and
+        one more state is the end of a sequence.
         """
         l, m, n = self.n_labels, self.n_states, self.n_observations
         moves = np.concatenate([self.transition.reshape(l, m, l * m), self.stop[:, :, None]], axis=2)
@@ -163,14 +168,14 @@ class RefinementHMM:
         return PNFA(np.append(self.initial.ravel(), 0.0), square, np.eye(l * m + 1)[-1])
 
     def probability(self, labels: Sequence[int], observations: Sequence[int]) -> float:
-        """P(a_1 .. a_N, x_1 .. x_N), hidden states summed out; N is at least 1."""
+        """P(a_1 .. a_N, x_1 .. x_N), summed over hidden states; N is at least 1."""
         alpha = self.initial[labels[0]] * self.emission[labels[0], :, observations[0]]
         for a, b, x in zip(labels, labels[1:], observations[1:], strict=False):
             alpha = alpha @ self.transition[a, :, b, :] * self.emission[b, :, x]
         return float(alpha @ self.stop[labels[-1]])
 
     def brute_force_marginals(self, observations: Sequence[int]) -> np.ndarray:
-        """mu(a, i) = P(a_i = a, x_1 .. x_N) by trying every sequence of labels: shape (N, l), for short N."""
+        """mu(a, i) = P(a_i = a, x_1 .. x_N), shape (N, l), by enumeration of all label sequences; for small N."""
         marginals = np.zeros((len(observations), self.n_labels))
         places = np.arange(len(observations))
         for labels in product(range(self.n_labels), repeat=len(observations)):
@@ -178,18 +183,17 @@ class RefinementHMM:
         return marginals
 
     def visits(self) -> np.ndarray:
-        """Expected number of positions with each label and state, (l, m): mu = pi + mu T."""
+        """Expected number of positions with each label and state, mu = pi + mu T, shape (l, m)."""
         size = self.n_labels * self.n_states
-        T = self.transition.reshape(size, size)
-        return np.linalg.solve(np.eye(size) - T.T, self.initial.ravel()).reshape(self.initial.shape)
+        return expected_visits(self.initial.ravel(), self.transition.reshape(size, size)).reshape(self.initial.shape)
 
     def state_given_label(self) -> np.ndarray:
-        """Gamma: P(h | a) over all positions, (l, m)."""
+        """Gamma, P(h | a) over all positions, shape (l, m)."""
         visits = self.visits()
         return visits / visits.sum(axis=1, keepdims=True)
 
     def views(self) -> RefinementViews:
-        """Exact means of :func:`window_features` given label and state."""
+        """Exact means of :func:`window_features` given the label and the state."""
         l, m = self.initial.shape
         size = l * m
         T, o, f = self.transition.reshape(size, size), self.emission.reshape(size, -1), self.stop.reshape(size, 1)
@@ -211,9 +215,10 @@ class RefinementHMM:
         )
 
     def moments(self, views: RefinementViews | None = None) -> RefinementMoments:
-        """Exact moments of the window features, or of other views of which the means are known.
+        """Exact moments of the window features, or of other views with known means.
 
-        Other views must respect the model: future and past, and present and destiny, independent given (a, h).
+        Other views must respect the independence assumptions of the model: given (a, h), future and past are
+        independent, and so are present and destiny.
         """
         v = self.views() if views is None else views
         gamma, t = self.state_given_label(), self.transition
@@ -230,7 +235,7 @@ class RefinementHMM:
         )
 
     def sample(self, n: int, rng: np.random.Generator) -> LabelledSample:
-        """Draw n labelled sequences; observations are named x0, x1, ... and labels a0, a1, ..."""
+        """Draw n labelled sequences with observations named x0, x1, ... and labels named a0, a1, ..."""
         pairs = self.to_pnfa().sample(n, rng)
         labels, observations = np.divmod(pairs.tokens, np.int32(self.n_observations))
         return LabelledSample(
@@ -242,16 +247,16 @@ class RefinementHMM:
 def window_features(
     labels: Sequence[int], observations: Sequence[int], n_labels: int, n_observations: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Indicator features of every position: future, past, present and destiny, shape (N, d) each.
+    """Indicator features of each position: future, past, present and destiny, shape (N, d) each.
 
     future    current observation; next label or end; next observation or end
     past      previous label or start; previous observation or start
     present   current observation
-    destiny   as past, then next label or end, next observation or end
+    destiny   the features of past; next label or end; next observation or end
     """
     label, observation = np.eye(n_labels + 1), np.eye(n_observations + 1)
     a, x = np.asarray(labels), np.asarray(observations)
-    # The extra index beyond the last stands for start and end.
+    # One extra index after the last stands for the start and the end.
     following = np.hstack([label[np.append(a[1:], n_labels)], observation[np.append(x[1:], n_observations)]])
     preceding = np.hstack([label[np.append(n_labels, a[:-1])], observation[np.append(n_observations, x[:-1])]])
     present = np.eye(n_observations)[x]

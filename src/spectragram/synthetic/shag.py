@@ -6,9 +6,9 @@
     A_sigma^{h,d}                          operators    (2, k, k, m, m)  [direction, head, modifier, state, state]
     alpha_inf^{h,d}                        final        (2, k, m)
 
-Directions are LEFT = 0 and RIGHT = 1; modifiers go from the head outwards. A tree is words and heads, both in the
-order of the sentence: ``heads[i]`` is the place of word i's head counted from 1, or 0 for the root, as in CoNLL-U.
-Each head and direction is a :class:`~spectragram.synthetic.automata.PNFA` with its exact Hankel blocks.
+Directions are LEFT = 0 and RIGHT = 1; modifiers are listed from the head outwards. A tree consists of words and heads,
+both in sentence order: ``heads[i]`` is the position of word i's head, counted from 1, or 0 for the root, as in CoNLL-U.
+Each head and direction has a :class:`~spectragram.synthetic.automata.PNFA`, which offers exact Hankel blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,15 @@ import numpy as np
 from spectragram.data.corpus import Corpus
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.errors import InputError
-from spectragram.synthetic._chance import Outcomes, require_distributions, symbols
+from spectragram.synthetic._chance import (
+    Outcomes,
+    draw_many,
+    expected_visits,
+    require_distributions,
+    require_shapes,
+    symbols,
+    without_end,
+)
 from spectragram.synthetic.automata import PNFA, walk
 
 __all__ = ["LEFT", "RIGHT", "DependencySample", "HeadAutomata", "modifier_sequences"]
@@ -32,7 +40,7 @@ LEFT, RIGHT = 0, 1
 
 
 class DependencySample(NamedTuple):
-    """Sentences and, token by token, the place of each word's head (1, 2, ...; 0 for the root)."""
+    """Sentences and, for each token, the position of its head in the sentence (1, 2, ...; 0 for the root)."""
 
     words: Corpus
     heads: np.ndarray
@@ -40,7 +48,7 @@ class DependencySample(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadAutomata:
-    """A grammar over symbols 0 .. k - 1, each with an automaton for its left and one for its right modifiers."""
+    """A grammar over symbols 0 .. k - 1; each has one automaton for its left modifiers and one for its right ones."""
 
     root: np.ndarray
     initial: np.ndarray
@@ -49,12 +57,14 @@ class HeadAutomata:
 
     def __post_init__(self) -> None:
         k, m = len(self.root), self.initial.shape[-1]
-        shapes = (self.initial.shape, self.operators.shape, self.final.shape)
-        if shapes != ((2, k, m), (2, k, k, m, m), (2, k, m)):
-            raise InputError(f"shapes {shapes}", remedy="give (2, k, m), (2, k, k, m, m) and (2, k, m)")
-        require_distributions("root weights", self.root.sum(), self.root)
-        if max(abs(np.linalg.eigvals(self.offspring))) > 1 - 1e-9:
-            raise InputError("trees may grow without end", remedy="let words have fewer modifiers")
+        automata = (self.initial, self.operators, self.final)
+        fits = [array.shape for array in automata] == [(2, k, m), (2, k, k, m, m), (2, k, m)]
+        require_shapes("(2, k, m), (2, k, k, m, m) and (2, k, m)", fits, *automata)
+        require_distributions("the root weights", self.root.sum(), self.root)
+        if without_end(self.offspring):
+            raise InputError(
+                "trees may grow without end", remedy="lower the expected number of modifiers per word below 1"
+            )
 
     @classmethod
     def random(
@@ -66,10 +76,10 @@ class HeadAutomata:
         mean_modifiers: float = 0.8,
         conditioning: float = 0.02,
     ) -> HeadAutomata:
-        """Draw a grammar in which every automaton is as well conditioned as asked for.
+        """Draw a grammar in which the conditioning of every automaton is at least ``conditioning``.
 
-        Every word has ``mean_modifiers`` (below 1) modifiers on average, half of them on each side, so a sentence
-        has 1 / (1 - mean_modifiers) words.
+        Every word has ``mean_modifiers`` (below 1) modifiers on average, half of them on each side, so the expected
+        length of a sentence is 1 / (1 - mean_modifiers) words: five with the default, which was chosen by hand.
         """
         if not 0 < mean_modifiers < 1:
             raise InputError(f"mean_modifiers={mean_modifiers}", remedy="give a number between 0 and 1")
@@ -96,7 +106,7 @@ class HeadAutomata:
         return self.initial.shape[-1]
 
     def automaton(self, head: int, direction: int) -> PNFA:
-        """The automaton of a head's modifiers in one direction."""
+        """The automaton that generates the modifiers of a head in one direction."""
         return self._automata[direction, head]
 
     @cached_property
@@ -106,7 +116,7 @@ class HeadAutomata:
 
     @cached_property
     def offspring(self) -> np.ndarray:
-        """Expected number of modifiers of each symbol (columns) that a head (rows) has, (k, k)."""
+        """Expected number of modifiers of each symbol (columns) for each head (rows), shape (k, k)."""
         counts = np.zeros((self.n_symbols, self.n_symbols))
         for (_, head), automaton in self._automata.items():
             visits, _ = automaton.ends("substring")
@@ -114,15 +124,15 @@ class HeadAutomata:
         return counts
 
     def expected_words(self) -> np.ndarray:
-        """Expected number of times each symbol occurs in a sentence, (k,)."""
-        return np.linalg.solve(np.eye(self.n_symbols) - self.offspring.T, self.root)
+        """Expected number of occurrences of each symbol in a sentence, shape (k,)."""
+        return expected_visits(self.root, self.offspring)
 
     def conditioning(self) -> float:
-        """That of the worst automaton."""
+        """The conditioning of the worst automaton."""
         return min(automaton.conditioning() for automaton in self._automata.values())
 
     def probability(self, words: Sequence[int], heads: Sequence[int]) -> float:
-        """P(y) of a dependency tree (equation 1); 0 unless it is a projective tree with one root word."""
+        """P(y) of a dependency tree (equation 1), which is 0 unless the tree is projective and has one root."""
         if find_tree_problem(heads) is not None or not is_projective(heads):
             return 0.0
         p = float(self.root[words[list(heads).index(0)]])
@@ -131,14 +141,14 @@ class HeadAutomata:
         return p
 
     def sample(self, n: int, rng: np.random.Generator) -> DependencySample:
-        """Draw n dependency trees; the words are s0, s1, ..."""
+        """Draw n dependency trees over words named s0, s1, ..."""
         k, m = self.n_symbols, self.n_states
         steps = np.vstack([automaton.steps() for automaton in self._automata.values()])
         starts = Outcomes(self.initial.reshape(2 * k, m))
-        words = Outcomes(self.root[None]).draw(np.zeros(n, np.int64), rng)
-        generations: list[tuple[np.ndarray, np.ndarray]] = []  # words; where the modifiers of each side begin
+        words = draw_many(self.root, n, rng)
+        generations: list[tuple[np.ndarray, np.ndarray]] = []  # words, and where the modifiers of each side begin
         while len(words):
-            # Left and right automaton of each word in turn, so that modifiers come grouped by head and side.
+            # The left and the right automaton of each word alternate, so modifiers are grouped by head and side.
             automata = (words[:, None] + [LEFT * k, RIGHT * k]).ravel()
             modifiers, offsets = walk(automata * m + starts.draw(automata, rng), steps, m, rng)
             generations.append((words, offsets))
@@ -148,7 +158,7 @@ class HeadAutomata:
 
 
 def modifier_sequences(words: Sequence[int], heads: Sequence[int]) -> list[tuple[int, int, list[int]]]:
-    """(head, direction, modifiers from the head outwards) of both sides of every word."""
+    """For both sides of every word: (head, direction, modifiers from the head outwards)."""
     sequences = []
     for i, head in enumerate(words):
         mine = [j for j in range(len(words)) if heads[j] == i + 1]
@@ -160,18 +170,19 @@ def modifier_sequences(words: Sequence[int], heads: Sequence[int]) -> list[tuple
 def _in_sentence_order(
     generations: list[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Tokens and heads in the order of the sentences, and where each sentence begins.
+    """Put the words in sentence order: tokens, heads, and where each sentence begins.
 
-    ``generations`` holds the words of each generation and the offsets of their left and right modifiers in the next.
+    ``generations`` holds, for each generation, its words and the offsets of their left and right modifiers in the next
+    generation.
     """
-    # Bottom up: totals[g][j] tokens lie in the subtrees of the first j words of generation g.
+    # Bottom up: the subtrees of the first j words of generation g hold totals[g][j] tokens.
     totals = [np.zeros(1, np.int64)]
     for _, offsets in reversed(generations):
         size = 1 + np.diff(totals[0][offsets[::2]])
         totals.insert(0, np.concatenate([[0], np.cumsum(size)]))
     sentences, below = totals[0], totals[1:]
     tokens, heads = np.empty(sentences[-1], np.int32), np.empty(sentences[-1], np.int32)
-    # Top down: where each subtree and its sentence begin, and the head of its own top word.
+    # Top down: where each subtree and its sentence begin, and the head of the subtree's top word.
     first = sentence = sentences[:-1]
     head = np.zeros(len(first), np.int64)
     for (words, offsets), total in zip(generations, below, strict=True):

@@ -1,0 +1,138 @@
+"""Surface factors: their gradient by enumeration of all trees, their training, their templates."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spectragram.data.projectivity import find_tree_problem, is_projective
+from spectragram.dependency import DependencyParser
+from spectragram.dependency.encoding import Alphabet, encode_trees
+from spectragram.dependency.factors import Factors, Templates, arc_templates, label_templates, learn_factors
+from spectragram.dependency.features import gold_pairs
+from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.labels import learn_labels
+from spectragram.inference.headed import inside_outside
+from spectragram.inference.pair_factors import step_pairs
+from spectragram.learning.factors import start_weights
+from spectragram.synthetic import english_dependencies
+
+TREES = english_dependencies(40, seed=3)
+ALPHABET = Alphabet.of(TREES)
+ENCODED = ALPHABET.encode(TREES)
+HEADS, _ = encode_trees(TREES)
+GRAMMAR = DependencyParser(2, max_iter=2, factors=False).fit(TREES).grammar_
+
+
+def log_weight(grammar: Grammar, columns: np.ndarray, heads: tuple[int, ...], factors: Factors) -> float:
+    """The definition: automata of every word on its modifiers, factors of every arc and end of a half."""
+    tags, n = columns[0], len(heads)
+    total = 0.0
+    for word, head in enumerate(heads):
+        total += np.log(grammar.root[tags[word]]) if head == 0 else 0.0
+        below = [other for other in range(n) if heads[other] == word + 1]
+        for direction in range(2):
+            mine = sorted((o for o in below if (o > word) == bool(direction)), key=lambda other: abs(other - word))
+            total += np.log(grammar.automaton(tags[word], direction).value([tags[other] for other in mine]))
+    arcs, stops = factors.scores(columns)
+    gold_arcs, gold_stops = gold_pairs(np.array(heads))
+    return float(total + (arcs * gold_arcs).sum() + (stops * gold_stops).sum())
+
+
+def all_trees(n: int) -> list[tuple[int, ...]]:
+    return [
+        heads
+        for heads in itertools.product(range(n + 1), repeat=n)
+        if find_tree_problem(heads) is None and is_projective(heads)
+    ]
+
+
+def test_the_gradient_is_that_of_the_likelihood_over_all_trees() -> None:
+    number = int(np.argmin([abs(len(tree) - 4) for tree in TREES]))
+    columns, gold = ENCODED.columns(number), tuple(TREES[number].heads.tolist())
+    assert 3 <= len(gold) <= 5
+    rng = np.random.default_rng(0)
+    empty = Factors.empty(words=True, n_tokens=10)
+    arcs, stops = (rng.normal(size=empty.arc_weights.size).astype(np.float32) * 0.3 for _ in range(2))
+    factors = empty.with_weights(arcs, stops)
+    trees = all_trees(len(gold))
+
+    def log_likelihood(tried: Factors) -> float:
+        weights = np.array([log_weight(GRAMMAR, columns, tree, tried) for tree in trees])
+        return log_weight(GRAMMAR, columns, gold, tried) - float(np.logaddexp.reduce(weights))
+
+    # With a huge damping every step is proportional to the gradient.
+    steps = start_weights(np.zeros_like(arcs))
+    steps.squares[:] = 1e12
+    tags = columns[0]
+    _, _, _, marginals, _ = inside_outside(
+        tags, np.log(GRAMMAR.root[tags]), GRAMMAR.initial, GRAMMAR.operators, GRAMMAR.final, *factors.scores(columns)
+    )
+    step_pairs(factors.arc_templates.pairs(columns), gold_pairs(np.array(gold))[0] - marginals, steps, 1.0, 1)
+    found = steps.table.astype(np.float64) * 1e6
+    h = np.float32(2.0**-8)
+    for place in np.argsort(-np.abs(found))[:6]:
+        above, below = arcs.copy(), arcs.copy()
+        above[place] += h
+        below[place] -= h
+        difference = log_likelihood(replace(factors, arc_weights=above)) - log_likelihood(
+            replace(factors, arc_weights=below)
+        )
+        assert found[place] == pytest.approx(difference / (2 * float(h)), abs=5e-3)
+    assert np.abs(found).max() > 0.05
+
+
+def test_training_learns_the_trees_and_threads_do_not_show() -> None:
+    empty = Factors.empty(words=True, n_tokens=len(HEADS))
+    one, epochs = learn_factors(empty, GRAMMAR, ENCODED, HEADS, n_epochs=2, rng=np.random.default_rng(0), n_jobs=1)
+    two, _ = learn_factors(empty, GRAMMAR, ENCODED, HEADS, n_epochs=2, rng=np.random.default_rng(0), n_jobs=3)
+    assert epochs == 2
+    np.testing.assert_array_equal(one.arc_weights, two.arc_weights)
+    np.testing.assert_array_equal(one.stop_weights, two.stop_weights)
+    assert not empty.arc_weights.any(), "the start is left alone"
+    assert one.arc_weights.any()
+    assert one.stop_weights.any()
+
+
+def test_a_judge_sees_factors_and_chooses_the_epoch() -> None:
+    empty = Factors.empty(words=False, n_tokens=len(HEADS))
+    seen: list[Factors] = []
+
+    def judge(factors: Factors) -> float:
+        seen.append(factors)
+        return [1.0, 3.0, 2.0][len(seen) - 1]
+
+    best, epochs = learn_factors(empty, GRAMMAR, ENCODED, HEADS, n_epochs=3, rng=np.random.default_rng(0), judge=judge)
+    assert epochs == 2
+    np.testing.assert_array_equal(best.arc_weights, seen[1].arc_weights)
+
+
+def test_templates_without_words_do_not_mention_them() -> None:
+    assert any("w" in template for template in arc_templates(words=True).listed)
+    assert not any("w" in template for template in arc_templates(words=False).listed)
+    assert label_templates(words=False).listed[:-1] == arc_templates(words=False).listed[:-1]
+
+
+def test_odd_templates_are_refused() -> None:
+    for listed in ((), ("t0",), ("t0 | t0 | t0",), ("x0 | t0",), ("t | t0",)):
+        with pytest.raises(ValueError):
+            Templates(listed, 1)
+
+
+def test_labels_are_learned_and_survive_their_state() -> None:
+    labels = learn_labels(
+        TREES, ALPHABET, ENCODED, HEADS, label_templates(words=True), n_epochs=2, rng=np.random.default_rng(0)
+    )
+    restored = type(labels).from_state(*labels.to_state())
+    right = total = 0
+    for number, tree in enumerate(TREES):
+        columns, heads = ENCODED.columns(number), tree.heads.astype(np.int64)
+        predicted = labels.predict(columns, heads)
+        assert predicted == restored.predict(columns, heads)
+        right += sum(mine == gold for mine, gold in zip(predicted, tree.deprels, strict=True))
+        total += len(tree)
+    assert right > 0.95 * total
+    assert not labels.allowed(ENCODED.columns(0), TREES[0].heads.astype(np.int64))[TREES[0].heads == 0].any()
