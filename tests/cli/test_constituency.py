@@ -7,7 +7,7 @@ import json
 import pytest
 
 from spectragram.cli import main
-from spectragram.constituency.training import LEARNERS
+from spectragram.constituency.settings import LEARNERS
 from spectragram.data.brackets import parse_tree, write_trees
 from spectragram.synthetic.english import english_trees
 
