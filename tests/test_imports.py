@@ -13,13 +13,11 @@ ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
 LEAVES = {"display", "errors", "predictions", "_version"}
 SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
-SHARED |= {"predictions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
     "predictions": set(),
     "_version": set(),
-    "predictions": set(),
     "files": LEAVES,
     "data": LEAVES | {"files"},
     "spectral": LEAVES | {"engine"},

@@ -72,6 +72,7 @@ def _visits(rules: Rules, operators: Operators) -> np.ndarray:
 
 
 def _words(grammar: Grammar, tag: int) -> tuple[np.ndarray, list[str]]:
+    """Weights of the words of a tag for each state, (n_words, n_states), and the words."""
     lexicon = grammar.members[0].lexicon
     rows = np.flatnonzero(lexicon.table.tags == tag)
     m = int(grammar.members[0].operators.n_states[tag])
@@ -79,12 +80,15 @@ def _words(grammar: Grammar, tag: int) -> tuple[np.ndarray, list[str]]:
 
 
 def _rules(grammar: Grammar, symbol: int) -> tuple[np.ndarray, list[str]]:
+    """Probabilities of the rules of a phrase for each state, (n_rules, n_states), and their right-hand sides."""
     operators, rules, productions = grammar.members[0].operators, grammar.rules, grammar.productions
     m = int(operators.n_states[symbol])
+    # Binary rules are conditional on there being no unary rule.
+    kept = operators.kept[operators.state_start[symbol] : operators.state_start[symbol + 1]]
     weights, names = [], []
     for r in np.flatnonzero(rules.binary[:, 0] == symbol):
         tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
-        weights.append(tensor.reshape(m, -1).sum(axis=1))
+        weights.append(kept * tensor.reshape(m, -1).sum(axis=1))
         names.append(" ".join(productions.labels[child] for child in rules.binary[r, 1:]))
     for u in np.flatnonzero(rules.unary[:, 0] == symbol):
         matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]
