@@ -31,7 +31,7 @@ def chunker() -> Tagger:
 def test_every_learner_labels_and_gives_distributions(learner: str) -> None:
     tagger = Tagger(3, learner, max_iter=2, n_starts=2).fit(WORDS[TRAIN], TAGS[TRAIN])
     assert tagger.score(WORDS[TEST], TAGS[TEST]) > (0.85 if learner == "unigram" else 0.93)
-    marginals = np.concatenate(tagger.predict_marginals(WORDS[TEST]))
+    marginals = np.concatenate(tagger.marginals(WORDS[TEST]))
     np.testing.assert_allclose(marginals.sum(axis=1), 1)
     assert marginals.min() >= 0
 
@@ -53,12 +53,12 @@ def test_spans_come_out_well_formed(chunker: Tagger) -> None:
 
 def test_fixed_labels_are_kept_and_heard(chunker: Tagger) -> None:
     sequence = WORDS[TEST][0]
-    free = chunker.predict_marginals([sequence])[0]
-    other = chunker.classes_[int(free[1].argmin())]
+    free = chunker.marginals([sequence])[0]
+    other = chunker.labels_[int(free[1].argmin())]
     fixed = [None, other, *[None] * (len(sequence) - 2)]
     assert chunker.predict([sequence], fixed=[fixed])[0][1] == other
-    changed = chunker.predict_marginals([sequence], fixed=[fixed])[0]
-    assert changed[1, chunker.classes_.index(other)] == 1
+    changed = chunker.marginals([sequence], fixed=[fixed])[0]
+    assert changed[1, chunker.labels_.index(other)] == 1
     assert not np.allclose(changed[0], free[0])
     with pytest.raises(InputError, match="not seen in training"):
         chunker.predict([sequence], fixed=[["B-XX"] * len(sequence)])
@@ -89,7 +89,7 @@ def test_held_out_data_choose_the_iteration() -> None:
 def test_odd_input_is_fine(chunker: Tagger) -> None:
     assert chunker.predict([]) == []
     assert chunker.predict([[], ["dog"], []])[0::2] == [[], []]
-    assert [m.shape for m in chunker.predict_marginals([["dog"], []])] == [(1, 3), (0, 3)]
+    assert [m.shape for m in chunker.marginals([["dog"], []])] == [(1, 3), (0, 3)]
     tiny = Tagger().fit([["a"], ["b", "c"]], [["X"], ["Y", "X"]])  # one token, labels seen once
     assert tiny.predict([["a"]]) == [["X"]]
     same = Tagger(learner="spectral").fit([["a"] * 3] * 200, [["X"] * 3] * 200)  # nothing varies within the label
@@ -162,7 +162,7 @@ def test_negative_marginals_are_counted(chunker: Tagger, tmp_path: Path) -> None
     loaded = Tagger.load(tmp_path / "m")
     assert signed.n_negative_ == loaded.n_negative_ == 0
     assert signed.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == signed.n_negative_ > 0
-    loaded.predict_marginals(WORDS[TEST])
+    loaded.marginals(WORDS[TEST])
     assert loaded.n_negative_ == signed.n_negative_
     assert chunker.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == 0
 
@@ -213,8 +213,8 @@ def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
 
 def test_nothing_has_no_marginals() -> None:
     tagger = Tagger(1).fit([["a", "b"]] * 5, [["X", "Y"]] * 5)
-    assert tagger.predict_marginals([]) == []
-    assert [rows.shape for rows in tagger.predict_marginals([[], ["a"]])] == [(0, 2), (1, 2)]
+    assert tagger.marginals([]) == []
+    assert [rows.shape for rows in tagger.marginals([[], ["a"]])] == [(0, 2), (1, 2)]
 
 
 def test_labels_that_are_a_text_are_refused() -> None:
