@@ -66,5 +66,5 @@ def test_bad_templates_are_refused(template: str) -> None:
 
 
 def test_unknown_views_are_refused() -> None:
-    with pytest.raises(InputError, match="no view"):
+    with pytest.raises(InputError, match="is not a view"):
         text_views(1).replaced({"fate": ["word[0]"]})

@@ -48,5 +48,4 @@ def test_pivot_gives_probabilities_on_any_data(rng: np.random.Generator) -> None
     operators = tagger.members_[0].operators
     assert operators.transition.min() > 0 and operators.initial.min() >= 0
     np.testing.assert_allclose(operators.transition.sum(axis=1) + operators.final, 1)
-    tagger.marginals(X)
-    assert tagger.n_negative_ == 0
+    assert tagger.marginals(X).diagnostics == {"negative": 0, "fallbacks": 0}

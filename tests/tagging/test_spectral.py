@@ -8,8 +8,8 @@ import pytest
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
 from spectragram.synthetic.rhmm import RefinementHMM
 from spectragram.tagging import Tagger
-from spectragram.tagging.projection import Projection
-from spectragram.tagging.spectral import Samples, estimate_operators, inverted, with_constant
+from spectragram.tagging.projection import Projection, with_constant
+from spectragram.tagging.spectral import Samples, estimate_operators, inverted
 
 HUGE = 1e13
 """Total weight of exact samples: leaves nothing to the smoothing of label pairs."""
