@@ -123,6 +123,18 @@ def test_estimates_per_cell_are_looked_up_in_the_finest_cell(corpus: Corpus) -> 
         np.testing.assert_allclose(row, expected[used], atol=1e-12)
 
 
+def test_classes_that_count_nothing_do_not_exist() -> None:
+    """Without rare words, words are below the root."""
+    keys = [[class_key(0, word), class_key(1, "class")] for word in ("a", "b")]
+    counted = np.array([[True, False], [True, False]])
+    cells = grow(keys, counted, np.array([0, 0, 1]), np.array([0, 1, 1]), kappa=2.0)
+    assert cells.tree.keys == ["", "0\x1fa", "0\x1fb"]
+    assert cells.tree.parents.tolist() == [0, 0, 0]
+    found = cells.back_off(cells.add_up(np.array([[1.0], [2.0], [5.0]])), np.array([[0.5], [0.25]]), per="cell")
+    np.testing.assert_allclose(found.ravel(), [2 / 3, 2.5 / 3, 5.5 / 3])
+    assert cells.tree.find(keys[0][1:]) == 0
+
+
 def test_another_kappa_for_all_levels(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = corpus.grow()
     found = cells.back_off(cells.add_up(corpus.vectors), corpus.root, per="cell", kappa=7.0)[cells.finest]

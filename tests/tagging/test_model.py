@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectragram.tagging.model import as_probabilities, combine
+from spectragram.tagging.member import as_probabilities, combine
 
 
 def test_the_sign_rule() -> None:
     signed = np.array([[3.0, 1.0], [-3.0, -1.0], [4.0, -1.0], [-4.0, 1.0], [0.0, 0.0], [np.nan, 1.0]])
     instead = np.full((6, 2), 0.5)
-    found, n_negative = as_probabilities(signed, instead)
+    found, repaired = as_probabilities(signed, instead)
     np.testing.assert_array_equal(found, [[0.75, 0.25], [0.75, 0.25], [1, 0], [1, 0], [0.5, 0.5], [0.5, 0.5]])
-    assert n_negative == 2
+    assert repaired == {"negative": 2, "fallbacks": 2}
 
 
 def test_members_are_multiplied() -> None:

@@ -42,12 +42,12 @@ def test_gaussian_states_beat_one_gaussian(corpus: tuple, tmp_path) -> None:
         scores[learner] = tagger.score(X[60:], y[60:])
     assert scores["spectral+em"] > scores["hmm"] > 0.6
     tagger.save(tmp_path / "m")
-    again = load(tmp_path / "m").predict_marginals(X[60:])
-    np.testing.assert_array_equal(np.concatenate(again), np.concatenate(tagger.predict_marginals(X[60:])))
+    again = load(tmp_path / "m").marginals(X[60:])
+    np.testing.assert_array_equal(np.concatenate(again), np.concatenate(tagger.marginals(X[60:])))
 
 
 @pytest.mark.parametrize("learner", ["unigram", "hmm", "spectral", "em", "spectral+em"])
-def test_classes_of_frames(learner: str, corpus: tuple) -> None:
+def test_labels_of_frames(learner: str, corpus: tuple) -> None:
     X, y = corpus
     tagger = Tagger(3, learner, emissions="classes", n_codes=20, max_iter=2, n_starts=1).fit(X[:60], y[:60])
     assert tagger.score(X[60:], y[60:]) > 0.5

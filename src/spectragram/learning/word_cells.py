@@ -110,8 +110,8 @@ def grow(
         Names of the classes of each type, finest first, without the root. If types disagree about the parent of a
         class, the last one decides.
     counted : bool array, shape (n_types, n_levels)
-        At which of its classes a type is counted. A class that counts no type at all does not exist; the paths of
-        types that would belong to it pass it by.
+        At which of its classes a type is counted; always at the first, its finest. A class that counts no type at all
+        does not exist; the paths of types that would belong to it pass it by.
     types, labels : int arrays, shape (n_observations,)
     weights : array, shape (n_observations,), optional
         How often each observation was made; once by default.
@@ -126,10 +126,11 @@ def grow(
     pooled = np.arange(len(keys)) if pooled is None else pooled
     pair_type, pair_label, pool = _pairs(types, labels, pooled, n_labels)
     pair_of = np.searchsorted(pair_type * n_labels + pair_label, types.astype(np.int64) * n_labels + labels)
-    # A pair has a cell at every node on the path of its type.
-    path_keys = paths[pair_type, :-1] * n_labels + pair_label[:, None]
-    cell_keys, on_path = np.unique(path_keys, return_inverse=True)
-    on_path = on_path.reshape(path_keys.shape)
+    # A pair has a cell at every node on the path of its type but the root.
+    nodes = paths[pair_type, :-1]
+    path_keys = nodes * n_labels + pair_label[:, None]
+    cell_keys = np.unique(path_keys[nodes != ROOT])
+    on_path = np.where(nodes == ROOT, -1, np.searchsorted(cell_keys, path_keys))
     cell_node, cell_label = np.divmod(cell_keys, n_labels)
     sums = _counting_matrix(on_path, counted[pair_type], pool, len(cell_keys))
     levels = np.full(len(names), n_levels, np.int64)
@@ -182,9 +183,8 @@ def _pairs(
 def _counting_matrix(on_path: np.ndarray, counted: np.ndarray, pool: np.ndarray, n_cells: int) -> sp.csr_matrix:
     """1 where a cell counts a pair: (n_cells, n_pairs)."""
     n_pairs, n_pools = len(pool), int(pool.max(initial=-1)) + 1
-    own = np.flatnonzero(counted[:, 0])
     members = sp.csr_matrix((np.ones(n_pairs), (pool, np.arange(n_pairs))), (n_pools, n_pairs))
-    finest = sp.csr_matrix((np.ones(len(own)), (on_path[own, 0], pool[own])), (n_cells, n_pools))
+    finest = sp.csr_matrix((np.ones(n_pairs), (on_path[:, 0], pool)), (n_cells, n_pools))
     finest.data[:] = 1.0  # pooled types may even share their finest class: it counts the pool once
     finest = finest @ members
     pair, level = np.nonzero(counted[:, 1:])

@@ -64,7 +64,7 @@ class BackOffTree:
     kappa : float64 array, shape (n_levels,)
         How many observations the parent's estimate is worth, by level.
     cell_starts : int64 array, shape (n_nodes + 1,)
-        Node x has cells ``cell_starts[x]:cell_starts[x + 1]``. Cells of the root, if there are any, count nothing.
+        Node x has cells ``cell_starts[x]:cell_starts[x + 1]``; the root has none.
     cell_labels : int64 array, shape (n_cells,)
         Ascending within each node.
     cell_counts : float64 array, shape (n_cells,)

@@ -32,8 +32,7 @@ from spectragram.tagging.sequences import Observation, Observations
 __all__ = ["CellVectors", "Lexicon", "back_off_keys", "learn_lexicon"]
 
 SUFFIX_LENGTHS = (5, 4, 3, 2, 1)
-"""Suffixes of an unknown word, longest first. Chosen on the dev parts of EWT and CoNLL-2000 (as in TnT, Brants 2000,
-long suffixes back off to short ones)."""
+"""Suffixes of an unknown word, longest first. Chosen on the dev parts of EWT and CoNLL-2000."""
 EXACT, INITIAL = "0", "0^"
 """First part of the key of an observation itself, and of one at the beginning of a sequence."""
 

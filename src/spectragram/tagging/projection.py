@@ -16,7 +16,7 @@ import numpy as np
 
 from spectragram.learning import views
 
-__all__ = ["Projection", "project_views"]
+__all__ = ["Projection", "project_views", "with_constant"]
 
 DECOMPOSITION = views.Decomposition(centred=True, solver="krylov", least_share=0.01)
 """Singular values below a hundredth of the largest are noise. Chosen by hand, not tuned; the spectral learner damps
@@ -87,3 +87,8 @@ def project_views(
         projected[1, part.rows, :k] = part.right
         singular_values[a, :k] = part.sigma
     return Projection(projected[0], projected[1], singular_values)
+
+
+def with_constant(vectors: np.ndarray) -> np.ndarray:
+    """[1, v] for every row v: (n, d) -> (n, d + 1)."""
+    return np.concatenate([np.ones((len(vectors), 1)), vectors], axis=1)
