@@ -12,7 +12,7 @@ from spectragram.automata.blackbox import learn_function, oracle_of, predictor_o
 from spectragram.automata.dfa import DFA, FREQUENT_PREFIXES, TOLERANCE, approximate_dfa
 from spectragram.automata.em import PRIOR
 from spectragram.automata.hankel import BasisChoice
-from spectragram.automata.held_out import known_only, require_strings
+from spectragram.automata.held_out import known_only, require_known, require_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.model import Model
 from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
@@ -23,7 +23,6 @@ from spectragram.data.inputs import Strings, as_corpus, is_path
 from spectragram.data.pautomac import read_pautomac_solution
 from spectragram.data.vocabulary import END, Vocabulary
 from spectragram.engine.progress import progress
-from spectragram.errors import InputError
 from spectragram.estimator import Estimator, fitting
 from spectragram.files import Source
 from spectragram.inference.prefix_tree import grow_prefix_tree
@@ -131,8 +130,8 @@ class Automaton(Estimator):
         settings = settings_of(self)
         corpus = as_corpus(X, format="auto", keep_empty=True)
         require_strings(corpus)
-        _require_known(corpus)
-        judges = None if dev is None else _judges(dev, corpus.vocabulary)
+        require_known(corpus)
+        judges = None if dev is None else as_corpus(dev, corpus.vocabulary, format="auto", keep_empty=True)
         with progress("automata", enabled=self.verbose) as report:
             self.model_, parts = learn(corpus, settings, judges, report)
         self.summary_ = {
@@ -264,7 +263,7 @@ class Automaton(Estimator):
     def value(self, X: Strings) -> np.ndarray:
         """The value of each string under :attr:`wfa_`, which may be negative, shape (n_strings,)."""
         corpus = self._encoded(X)
-        _require_known(corpus)
+        require_known(corpus)
         return self.wfa_.values(string.tolist() for string in corpus)
 
     @property
@@ -323,18 +322,3 @@ class Automaton(Estimator):
         """What ``reduce`` makes of each shard, in order, and the diagnostics."""
         found, n_negative = map_shards(self._trained, self._encoded(X), reduce, n_jobs=self.n_jobs)
         return found, {"negative": n_negative}
-
-
-def _judges(dev: Strings, vocabulary: Vocabulary) -> Corpus:
-    """Held-out strings; only those of known symbols can judge."""
-    known = known_only(as_corpus(dev, vocabulary, format="auto", keep_empty=True))
-    if not len(known):
-        problem = "every held-out string has a symbol that the training strings do not have"
-        raise InputError(problem, remedy="give strings like those of training")
-    return known
-
-
-def _require_known(corpus: Corpus) -> None:
-    n_unknown = int((corpus.tokens < 0).sum())
-    if n_unknown:
-        raise InputError(f"{n_unknown} symbols are outside the alphabet", remedy="give strings of known symbols")

@@ -10,7 +10,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
 
-__all__ = ["Split", "count_unknown", "hold_out", "known_only", "require_strings", "sample_strings"]
+__all__ = ["Split", "count_unknown", "hold_out", "known_only", "require_known", "require_strings", "sample_strings"]
 
 SHARE, MOST = 0.1, 5000
 """A tenth of the strings is held out, at most this many. Chosen by hand: more would only refine choices between models
@@ -38,10 +38,14 @@ class Split:
 
 
 def hold_out(corpus: Corpus, dev: Corpus | None, seed: int) -> Split:
-    """Split a corpus at random, unless ``dev`` gives strings to choose by."""
+    """Split a corpus at random, unless ``dev`` gives strings to choose by; those with unknown symbols are left out."""
     rng = np.random.default_rng(seed)
     if dev is not None:
-        return Split(corpus, grow_prefix_tree(dev.tokens, dev.offsets), rng)
+        judges = known_only(dev)
+        if not len(judges):
+            problem = "every held-out string has a symbol that the training strings do not have"
+            raise InputError(problem, remedy="give strings like those of training")
+        return Split(corpus, grow_prefix_tree(judges.tokens, judges.offsets), rng)
     if len(corpus) < FEW_STRINGS:
         return Split(corpus, None, rng)
     order = rng.permutation(len(corpus))
@@ -78,6 +82,13 @@ def require_strings(corpus: Corpus) -> None:
         raise InputError(f"none of the {len(corpus)} strings has a symbol", remedy="give strings of symbols")
     if (corpus.tokens < 0).all():
         raise InputError("no symbol of these strings is in the alphabet", remedy="check how symbols are separated")
+
+
+def require_known(corpus: Corpus) -> None:
+    """Refuse symbols outside the alphabet."""
+    n_unknown = int((corpus.tokens < 0).sum())
+    if n_unknown:
+        raise InputError(f"{n_unknown} symbols are outside the alphabet", remedy="give strings of known symbols")
 
 
 def _take(corpus: Corpus, chosen: np.ndarray) -> Corpus:
