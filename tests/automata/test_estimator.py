@@ -263,13 +263,6 @@ def test_a_users_basis_and_every_statistic(corpus, test_corpus) -> None:
         Automaton(3, "spectral", basis=basis | {"suffixes": [["s0"], ["z"]]}).fit(corpus)
 
 
-def test_held_out_strings_with_unknown_symbols_are_left_out(corpus, test_corpus) -> None:
-    judges = [test_corpus.decode(i) for i in range(100)]
-    with_unknown = Automaton(learner="pivot").fit(corpus, dev=[["s0", "never"], *judges])
-    without = Automaton(learner="pivot").fit(corpus, dev=judges)
-    np.testing.assert_array_equal(with_unknown.log_prob(test_corpus), without.log_prob(test_corpus))
-
-
 def test_training_strings_are_over_their_own_alphabet(corpus) -> None:
     foreign = Corpus.over([["s0", "never"]], corpus.vocabulary)
     with pytest.raises(InputError, match="1 symbols are outside"):

@@ -165,6 +165,8 @@ def test_a_tenth_is_held_out_unless_strings_are_given(rng) -> None:
     given = hold_out(corpus, corpus.slice(0, 7), seed=3)
     assert given.training is corpus
     assert len(given.judges.end_of) == 7
+    unknown = Corpus.over([["s0"], ["s0", "never"], []], corpus.vocabulary)
+    assert len(hold_out(corpus, unknown, seed=3).judges.end_of) == 2  # a string with an unknown symbol cannot judge
     assert hold_out(corpus.slice(0, 19), None, seed=3).judges is None
     assert hold_out(corpus.slice(0, 20), None, seed=3).judges is not None
     few = sample_strings(corpus, 50, rng)
