@@ -139,6 +139,13 @@ def test_exports(folder, format, capsys) -> None:
     assert (folder / "file").stat().st_size > 10
 
 
+def test_demo(capsys) -> None:
+    assert main(["demo", "automaton"]) == 0
+    shown = capsys.readouterr().out
+    assert "merge+em" in shown
+    assert "after " in shown and "sampled: " in shown
+
+
 def test_trouble_is_said_in_a_line(folder, capsys) -> None:
     (folder / "empty.txt").write_text("")
     (folder / "lies.pautomac.train").write_text("3 2\n1 0\n1 1\n")

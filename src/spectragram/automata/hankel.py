@@ -31,31 +31,18 @@ from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError, ParameterError
 from spectragram.spectral import cca_weights
 
-__all__ = [
-    "STATISTICS",
-    "Basis",
-    "BasisChoice",
-    "CountedBlock",
-    "ExactBlock",
-    "HankelBlock",
-    "check_basis",
-    "count_hankel",
-    "find_basis",
-]
+__all__ = ["Basis", "CountedBlock", "ExactBlock", "HankelBlock", "check_basis", "count_hankel", "find_basis"]
 
 STATISTICS = ("marked", "string", "prefix", "substring")
-
 BasisChoice = str | int | float | dict[str, Any]
 """How a basis is asked for; see :func:`find_basis`."""
 
 MAX_LENGTH = 8
 """Longest basis element that is considered (4 in the paper). Chosen by hand: the most frequent ones are rarely
 longer."""
-
 ANCHORED_FACTOR = 20
 """How many times more substrings are listed to find enough that reach an end of their string. Chosen by hand: too few
 only make the basis smaller."""
-
 DENSE_ENTRIES = 4_000_000
 """Tables up to this size (32 MB) are counted densely, which needs no sorting. Chosen by hand to save time; it does not
 change any count."""

@@ -230,4 +230,5 @@ def _lines(model: Automaton, strings: Strings, what: str, top: int) -> Iterator[
             yield " ".join(f"{names[i]}:{chances[i]:.4g}" for i in best)
     else:
         values = model.log_prob(strings)
-        yield from (repr(float(value)) for value in (np.exp(values) if what == "--prob" else values))
+        # Ten digits: further ones depend on the order in which a machine adds.
+        yield from (f"{value:.10g}" for value in (np.exp(values) if what == "--prob" else values))

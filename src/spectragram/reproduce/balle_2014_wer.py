@@ -1,10 +1,10 @@
 """Figures 3 to 5 of Balle et al. (2014): predicting the next part-of-speech tag, over the number of states.
 
 As in the paper: 12 and 45 tags, spectral learning with the Sigma basis and with the k most frequent substrings, EM, and
-unigram and bigram baselines. The spectral curves take the paper's moments (substring statistics, Lemma 3.1), but they
-are those of the learner ``spectral``, which does more than the paper: it scales the block, drops small singular values,
-takes substrings of up to 8 symbols instead of 4, and mixes trigrams and a reset by the last symbols into predictions,
-as held-out strings ask for. "Marked" is this library's own variant, and "auto" what it does by default.
+unigram and bigram baselines. The spectral curves use the paper's moments (substring statistics, Lemma 3.1), but the
+learner ``spectral`` does more than the paper: it scales the block, drops small singular values, takes substrings of up
+to 8 symbols instead of 4, and mixes trigrams and a state for the last symbols into predictions, with shares chosen on
+held-out strings. "Marked" is this library's own variant, and "auto" is its default learner.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["next_tags"]
 TAGSETS = {"12 tags": "upos", "45 tags": "xpos"}
 STATES = (2, 4, 6, 8, 11, 15, 20, 30, 40, 60, 90)
 PAPER = {"12 tags": (69.4, 66.6), "45 tags": (87.2, 69.4)}
-"""WER of unigram and bigram on the whole WSJ, section 24."""
+"""The paper's WER of unigrams and bigrams, trained on the whole WSJ and scored on section 24."""
 CURVES: dict[str, dict[str, Any]] = {
     "spectral, Sigma": {"learner": "spectral", "basis": "sigma", "statistic": "substring"},
     "spectral, top 100": {"learner": "spectral", "basis": 100, "statistic": "substring"},
@@ -58,8 +58,8 @@ def next_tags(report: Report, data: Path) -> None:
 
         def error(settings: dict[str, Any], training: Any = training, dev: Any = dev) -> float | None:
             try:
-                return float(Automaton(n_jobs=-1, **settings).fit(training).evaluate(dev)["wer"])
-            except RankError:  # Lemma 3.1 cannot be inverted: no automaton of strings
+                return float(Automaton(**settings).fit(training).evaluate(dev)["wer"])
+            except RankError:  # Lemma 3.1 cannot be inverted, so there is no automaton of strings
                 return None
 
         curves = {
