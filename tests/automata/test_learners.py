@@ -12,7 +12,7 @@ from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.held_out import hold_out, sample_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Weighted, string_log_probs
+from spectragram.automata.model import Model, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.pivot import _read_off, cluster_start, learn_pivot, soften
 from spectragram.automata.settings import LEARNERS, settings_of
@@ -207,6 +207,21 @@ def test_bigrams_by_hand(rng) -> None:
     np.testing.assert_allclose(rows[tree.end_of[0]], (np.array([1.5, 0.5, 0]) + 1.0 * overall) / 3)
     # After a: a, b and the end once each.
     np.testing.assert_allclose(rows[tree.end_of[1]], (np.array([0.5, 0.5, 0.5]) + 1.5 * overall) / 3)
+
+
+def test_parts_of_a_model_file_must_fit_together(rng) -> None:
+    corpus = PNFA.random(2, 2, rng=rng).sample(60, rng)
+    values, arrays = learn(corpus, settings_of(Automaton(2, "spectral", basis="sigma")))[0].to_state()
+    Model.from_state(values, arrays)
+    for changed in (
+        {"weights": np.ones(2)},
+        {"vocabulary.words": ["a", "b", "c"], "vocabulary.counts": np.ones(3, np.int64)},
+        {"0.context_states": arrays["0.context_states"][1:]},
+        {"0.backoff.table": arrays["0.backoff.table"][1:]},
+        {"0.total": np.ones(7)},
+    ):
+        with pytest.raises(ValueError):
+            Model.from_state(values, arrays | changed)
 
 
 def test_kgrams_are_automata(rng) -> None:

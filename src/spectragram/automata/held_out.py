@@ -10,7 +10,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
 
-__all__ = ["Split", "count_unknown", "hold_out", "known_only", "require_known", "require_strings", "sample_strings"]
+__all__ = ["Split", "hold_out", "known_only", "require_known", "require_strings", "sample_strings"]
 
 SHARE, MOST = 0.1, 5000
 """A tenth of the strings is held out, at most this many. Chosen by hand: more would only refine choices between models
@@ -65,10 +65,10 @@ def sample_strings(corpus: Corpus, n_tokens: int, rng: np.random.Generator) -> C
 
 def known_only(corpus: Corpus) -> Corpus:
     """The strings without symbols outside the alphabet."""
-    return _take(corpus, np.flatnonzero(count_unknown(corpus) == 0))
+    return _take(corpus, np.flatnonzero(_count_unknown(corpus) == 0))
 
 
-def count_unknown(corpus: Corpus) -> np.ndarray:
+def _count_unknown(corpus: Corpus) -> np.ndarray:
     """Number of symbols outside the alphabet in each string, (n_strings,)."""
     before = np.concatenate([[0], np.cumsum(corpus.tokens < 0)])
     return before[corpus.offsets[1:]] - before[corpus.offsets[:-1]]

@@ -78,11 +78,6 @@ class Weighted:
         return cls(wfa, total, contexts, np.repeat(state[None], len(contexts.parent), axis=0))
 
     @property
-    def n_symbols(self) -> int:
-        """Size of the alphabet."""
-        return self.wfa.n_symbols
-
-    @property
     def n_states(self) -> int:
         """Number of states."""
         return self.wfa.n_states
