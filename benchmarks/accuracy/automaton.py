@@ -1,7 +1,7 @@
-"""How well automata are learned: exact recovery, PAutomaC, and the next tag of the Wall Street Journal sample.
+"""How well automata are learned: exact recovery, PAutomaC, and the next tag in the Wall Street Journal sample.
 
-PAutomaC models are trained with default settings on each problem's training file alone; its solution is read once, to
-score. Quick: five problems and the 12 tags.
+PAutomaC models are trained with default settings on each problem's training file alone; the solution is read once, to
+score them. Quick: five problems and the 12 tags.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from spectragram.synthetic.automata import PNFA, all_strings
 PROBLEMS = range(1, 49, 2)
 QUICK = (5, 7, 29, 31, 39)
 SPLEARN = {1: 30.644, 3: 50.550, 7: 51.265, 29: 24.253, 33: 32.374, 39: 10.021, 45: 24.156}
-"""scikit-splearn's perplexity, measured, on the problems where it was run."""
+"""Perplexities measured with scikit-splearn on the problems where it was run."""
 TAGS = {"12 tags": ("upos", 59.2), "45 tags": ("xpos", 63.5)}
 
 
@@ -57,7 +57,7 @@ def _pautomac(folder: Path, problems: tuple[int, ...]) -> Iterator[Row]:
         training = folder / f"{problem}.pautomac.train"
         corpus = read_pautomac(training if training.exists() else training.with_suffix(".train.gz"))
         start = time.perf_counter()
-        model = Automaton(n_jobs=-1).fit(corpus)
+        model = Automaton().fit(corpus)
         slowest = max(slowest, time.perf_counter() - start)
         log_probs = model.log_prob(read_pautomac(folder / f"{problem}.pautomac.test"))
         solution = read_pautomac_solution(folder / f"{problem}.pautomac_solution.txt")
@@ -76,7 +76,7 @@ def _next_tags(folder: Path, quick: bool) -> Iterator[Row]:
     for name, (column, goal) in list(TAGS.items())[: 1 if quick else None]:
         training, dev = (_tags(folder / part, column) for part in ("train.conllu.gz", "dev.conllu"))
         for learner in ("auto", "spectral", "ngram"):
-            model = Automaton(learner=learner, n_jobs=-1).fit(training)
+            model = Automaton(learner=learner).fit(training)
             anchor = goal if learner == "auto" else None
             source = "prototype: spectral mixed with 3-symbol contexts"
             yield row(f"WSJ dev, {name}, {learner}", "wrong next tag, %", model.evaluate(dev)["wer"], anchor, source)

@@ -1,4 +1,4 @@
-"""hmmlearn: one EM iteration and the scoring of strings, 45 symbols, 20 and 50 states, turn by turn on one core."""
+"""hmmlearn: one EM iteration and the scoring of strings over 45 symbols, with 20 and 50 states, on one core in turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def run(quick: bool) -> list[Row]:
         return []
     from hmmlearn.hmm import CategoricalHMM
 
-    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it remarks that a second fit begins anew
+    logging.getLogger("hmmlearn").setLevel(logging.ERROR)  # it warns that a second fit starts again
     corpus = sample_corpus(50_000 if quick else 400_000)
     lengths = np.diff(corpus.offsets)
     symbols, lengths = corpus.tokens[:, np.newaxis], lengths[lengths > 0]

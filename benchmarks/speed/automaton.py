@@ -1,8 +1,8 @@
 """How fast automata are learned: 800 000 symbols over an alphabet of 45, 50 states.
 
-The corpus is drawn from a random automaton of 20 states. Times are processor seconds of one thread (``process_time``),
-so that other work on the machine does not show; the time of compiling kernels is left out by a first, small run.
-hmmlearn runs on the same corpus in beside/hmmlearn.
+The corpus is drawn from a random automaton with 20 states. Times are processor seconds of one thread, so other work on
+the machine does not count; a first, small run compiles the kernels before the clock starts. hmmlearn runs on the same
+corpus in beside/hmmlearn.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sample_corpus(n_tokens: int) -> Corpus:
 
 
 def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """Processor time of the quickest of a few runs."""
+    """Processor time of the fastest of a few runs."""
     return min(take_turns({"ours": work}, repeats)["ours"])
 
 

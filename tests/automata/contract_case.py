@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from spectragram.automata import Automaton
@@ -17,13 +19,34 @@ def make(**overrides: object) -> Automaton:
 
 
 def outputs(model: Automaton) -> list[np.ndarray]:
-    return [model.log_prob(PROBES), model.prefix_log_prob(PROBES), model.predict_next(PROBES)]
+    per_string = [*model.prefix_log_prob(PROBES), *model.surprisal(PROBES)]
+    return [model.log_prob(PROBES), model.next(PROBES), *per_string, model.wfa_.final]
+
+
+def write(folder: Path) -> Path:
+    path = folder / "strings.txt"
+    path.write_text("".join(" ".join(string) + "\n" for string in STRINGS))
+    return path
 
 
 CASE = ContractCase(
     make=make,
-    fit=lambda model: model.fit(STRINGS),
+    X=lambda: STRINGS,
     outputs=outputs,
+    write=write,
+    options=["--fast", "--iterations", "6"],
+    changed={
+        "n_states": -3,
+        "learner": "no-such-learner",
+        "basis": "sigma",
+        "statistic": "string",
+        "prior": 7.0,
+        "max_iter": 1,
+        "order": 2,
+        "preset": "best",
+        "random_state": 99,
+    },
+    grid={"n_states": [2, 3]},
     bad_fits={
         "empty": lambda model: model.fit([]),
         "only empty strings": lambda model: model.fit([[], []]),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.automata import Automaton, scoring
+from spectragram.automata import Automaton, prediction
 from spectragram.automata.settings import LEARNERS
 from spectragram.data.corpus import Corpus
+from spectragram.data.pautomac import write_pautomac, write_pautomac_solution
 from spectragram.data.vocabulary import END
-from spectragram.errors import InputError, NotFittedError, RankError
+from spectragram.errors import InputError, NotFittedError, ParameterError, RankError
 from spectragram.metrics import next_symbol_error
 from spectragram.synthetic.automata import PNFA, all_strings
 
@@ -39,7 +40,7 @@ def test_every_learner_gives_a_distribution_near_the_truth(learner, truth, corpu
     assert np.isfinite(found).all()
     # Kullback-Leibler divergence per string of some six symbols; a deterministic automaton cannot come as near.
     assert (exact - found).mean() < (0.2 if learner.startswith("merge") else 0.08)
-    rows = model.predict_next(test_corpus)
+    rows = model.next(test_corpus)
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
     assert (rows >= 0).all()
     scores = model.evaluate(test_corpus)
@@ -56,8 +57,8 @@ def test_probabilities_sum_to_one_and_the_direct_sum_agrees(learner, corpus) -> 
     strings = [[f"s{symbol}" for symbol in x] for x in all_strings(3, 3)]
     np.testing.assert_allclose(np.exp(model.log_prob(strings)), model.value(strings), rtol=1e-8)
     prefixes = wfa.change_statistic("string", "prefix").values(all_strings(3, 3))
-    np.testing.assert_allclose(np.exp(model.prefix_log_prob(strings)), prefixes, rtol=1e-8)
-    assert model.n_negative_ == 0
+    np.testing.assert_allclose(np.exp([values[-1] for values in model.prefix_log_prob(strings)]), prefixes, rtol=1e-8)
+    assert model.predict(strings).diagnostics == {"negative": 0}
 
 
 def test_wer_counts_every_event(corpus) -> None:
@@ -80,13 +81,18 @@ def test_shards_and_threads_do_not_show(rng, monkeypatch) -> None:
     model = signed_model(rng)
     strings = [list(x) for x in ("bbb", "aaab", "abba", "baab")] * 5
     whole, scores = model.log_prob(strings), model.evaluate(strings)
-    monkeypatch.setattr(scoring, "SHARD_TOKENS", 16)
+    surprisals, predicted = model.surprisal(strings), model.predict(strings)
+    monkeypatch.setattr(prediction, "SHARD_TOKENS", 16)
     for n_jobs in (1, 3):
         model.set_params(n_jobs=n_jobs)
         np.testing.assert_allclose(model.log_prob(strings), whole, rtol=1e-12)
-        assert model.evaluate(strings)["wer"] == scores["wer"]
+        sharded = model.evaluate(strings)
+        assert sharded["wer"] == scores["wer"]
         # Equal strings are looked at once in each of the four shards.
-        assert model.n_negative_ == 4 * scores["negative"] > 0
+        assert sharded["negative"] == 4 * scores["negative"] > 0
+        assert model.predict(strings) == predicted
+        for found, expected in zip(model.surprisal(strings), surprisals, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_the_automaton_of_a_spectral_model_is_the_bare_estimate(corpus) -> None:
@@ -100,13 +106,13 @@ def test_the_automaton_of_a_spectral_model_is_the_bare_estimate(corpus) -> None:
 def test_a_failed_fit_leaves_the_model_as_it_was(corpus) -> None:
     model = Automaton(learner="bigram").fit(corpus)
     before = model.log_prob([["s0"]])
-    with pytest.raises(InputError, match="alphabet"):
-        model.set_params(basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit([["x"]] * 30)
+    with pytest.raises(ParameterError, match="alphabet"):
+        model.set_params(learner="spectral", basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit([["x"]] * 30)
     with pytest.raises(InputError, match="'x'"):
         model.fit_function(lambda s: float("nan") if s else 0.5, ["x"])
     np.testing.assert_array_equal(model.log_prob([["s0"]]), before)
     untrained = Automaton()
-    with pytest.raises(InputError, match="held-out"):
+    with pytest.raises(InputError, match="every held-out string"):
         untrained.fit(corpus, dev=[["never"]])
     with pytest.raises(NotFittedError):
         untrained.log_prob([["s0"]])
@@ -115,9 +121,10 @@ def test_a_failed_fit_leaves_the_model_as_it_was(corpus) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_states", 2.5), ("n_states", "8"), ("n_states", -1), ("max_iter", 1.5), ("max_iter", -1), ("order", 0),
+        ("n_states", 2.5), ("n_states", "8"), ("n_states", -1), ("n_states", "auto"), ("prior", None), ("order", None),
+        ("max_iter", 1.5), ("max_iter", -1), ("order", 0),
         ("order", "3"), ("prior", "1"), ("prior", -0.1), ("prior", float("nan")), ("basis", -3), ("basis", "all"),
-        ("random_state", -1), ("random_state", 0.5), ("n_jobs", 0), ("n_jobs", 1.5),
+        ("basis", {"rows": []}), ("random_state", -1), ("random_state", 0.5), ("n_jobs", 0), ("n_jobs", 1.5),
     ],
 )  # fmt: skip
 def test_wrong_parameters_are_named(name, value) -> None:
@@ -125,14 +132,68 @@ def test_wrong_parameters_are_named(name, value) -> None:
         Automaton(learner="bigram").set_params(**{name: value}).fit([["a"]] * 30)
 
 
-def test_a_bare_text_is_refused_and_a_list_of_texts_is_read_by_symbol() -> None:
-    with pytest.raises(InputError, match="one text"):
+def test_a_text_alone_is_a_path_and_texts_in_a_list_are_read_by_symbol() -> None:
+    with pytest.raises(InputError, match="no such file"):
         Automaton().fit("abab")
     model = Automaton(learner="bigram").fit(["a b a b", "a b"])
     assert model.vocabulary_.words == ("a", "b")
     np.testing.assert_array_equal(model.log_prob(["a a b"]), model.log_prob([list("aab")]))
-    with pytest.raises(InputError, match="one text"):
+    with pytest.raises(InputError, match="a single sentence goes in a list"):
         model.log_prob("ab")
+
+
+def test_every_method_reads_files(corpus, test_corpus, truth, tmp_path) -> None:
+    write_pautomac(corpus, tmp_path / "x.pautomac.train")
+    write_pautomac(test_corpus, tmp_path / "x.pautomac.test")
+    write_pautomac_solution([truth.value(s) for s in test_corpus], tmp_path / "solution")
+    plain = tmp_path / "strings.txt"
+    plain.write_text("".join(" ".join(map(str, string)) + "\n" for string in test_corpus))
+    model = Automaton(learner="bigram").fit(tmp_path / "x.pautomac.train", dev=tmp_path / "x.pautomac.test")
+    assert model.vocabulary_.words == ("0", "1", "2")
+    for path in (tmp_path / "x.pautomac.test", plain):
+        np.testing.assert_array_equal(model.log_prob(str(path)), model.log_prob(path))
+        assert len(model.log_prob(path)) == len(model.next(path)) == len(model.surprisal(path)) == len(test_corpus)
+    np.testing.assert_allclose(model.log_prob(plain), model.log_prob(tmp_path / "x.pautomac.test"))
+    scores = model.evaluate(tmp_path / "x.pautomac.test", solution=tmp_path / "solution")
+    given = model.evaluate(plain, solution=[truth.value(s) for s in test_corpus])
+    assert scores == given
+    assert scores["pautomac_bound"] <= scores["pautomac"] < 2 * scores["pautomac_bound"]
+
+
+def test_prefixes_and_surprisals_add_up_to_strings(corpus) -> None:
+    model = Automaton(learner="auto", preset="fast").fit(corpus)
+    strings = [["s0", "s1", "s2", "s2"], [], ["s1", "never", "s0", "never"], ["s2"]]
+    whole, prefixes, bits = model.log_prob(strings), model.prefix_log_prob(strings), model.surprisal(strings)
+    for string, value, begins, surprisal in zip(strings, whole, prefixes, bits, strict=True):
+        assert begins.shape == surprisal.shape == (len(string) + 1,)
+        assert begins[0] == 0.0
+        assert (np.diff(begins) < 0).all() and (surprisal > 0).all()
+        np.testing.assert_allclose(-np.log(2) * np.cumsum(surprisal)[:-1], begins[1:], rtol=1e-9)
+        assert -np.log(2) * surprisal.sum() == pytest.approx(value)
+        # Each prefix alone gives the same last entry, and its next distribution the next surprisal.
+        alone = [string[:i] for i in range(len(string) + 1)]
+        np.testing.assert_allclose([b[-1] for b in model.prefix_log_prob(alone)], begins)
+        for i, row in enumerate(model.next(alone)):
+            symbol = string[i] if i < len(string) else None
+            chance = row[-1] if symbol is None else row[model.vocabulary_.index[symbol]] if symbol != "never" else None
+            expected = model.unknown_rate_ if chance is None else chance
+            assert surprisal[i] == pytest.approx(-np.log2(expected))
+
+
+def test_no_strings_give_empty_answers(corpus) -> None:
+    model = Automaton(learner="bigram").fit(corpus)
+    assert model.log_prob([]).shape == (0,)
+    assert model.next([]).shape == (0, 4)
+    assert model.predict([]) == model.prefix_log_prob([]) == model.surprisal([]) == []
+    assert model.sample(3, max_length=0) == [[], [], []]
+
+
+def test_impossible_strings_have_infinite_surprisal() -> None:
+    fair = Automaton().fit_function(lambda s: 0.5 ** (len(s) + 1) if "b" not in s else 0.0, ["a", "b"])
+    strings = [["a", "b", "a"], ["never"]]
+    np.testing.assert_array_equal(fair.log_prob(strings), -np.inf)
+    np.testing.assert_allclose(fair.surprisal(strings)[0][:2], [1.0, np.inf])
+    np.testing.assert_array_equal(fair.prefix_log_prob(strings)[1], [0.0, -np.inf])
 
 
 @pytest.mark.parametrize("learner", ["auto", "spectral"])
@@ -142,9 +203,8 @@ def test_hostile_strings_are_predicted(learner, corpus) -> None:
     values = model.log_prob(strings)
     assert np.isfinite(values).all()
     assert values[0] < -1e4
-    assert model.prefix_log_prob(strings)[1] == pytest.approx(0.0)
     # An unknown symbol costs its rate and is passed over as "some symbol".
-    assert model.prefix_log_prob([["never"]])[0] == pytest.approx(np.log(model.unknown_rate_))
+    np.testing.assert_allclose(model.prefix_log_prob([["never"]])[0], [0.0, np.log(model.unknown_rate_)])
     assert len(model.predict(strings)[3]) == 4
     assert model.evaluate([*strings[2:], ["s0"]])["unknown"] == 3
 
@@ -157,11 +217,16 @@ def signed_model(rng) -> Automaton:
 
 def test_negative_scores_are_repaired_and_counted(rng) -> None:
     model = signed_model(rng)
-    assert model.n_negative_ == 0
-    rows = model.predict_next([list(x) for x in ("bbb", "aaab", "abba", "baab")])
+    strings = [list(x) for x in ("bbb", "aaab", "abba", "baab")]
+    rows = model.next(strings)
     assert (rows >= 0).all()
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
-    assert model.n_negative_ > 0
+    counts = [
+        found.diagnostics["negative"]
+        for found in (model.predict(strings), model.surprisal(strings), model.prefix_log_prob(strings))
+    ]
+    assert counts == [model.evaluate(strings)["negative"]] * 3
+    assert counts[0] > 0
 
 
 def test_small_and_degenerate_corpora_give_right_small_models() -> None:
@@ -194,10 +259,16 @@ def test_a_users_basis_and_every_statistic(corpus, test_corpus) -> None:
     for statistic in ("marked", "prefix", "substring"):
         model = Automaton(3, "spectral", basis=basis, statistic=statistic).fit(corpus)
         assert np.isfinite(model.log_prob(test_corpus)).all()
-    with pytest.raises(InputError, match="alphabet"):
-        Automaton(3, "spectral", basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit(corpus)
-    with pytest.raises(InputError, match="prefixes"):
-        Automaton(3, "spectral", basis={"rows": []}).fit(corpus)
+    with pytest.raises(ParameterError, match="'z' among its suffixes"):
+        Automaton(3, "spectral", basis=basis | {"suffixes": [["s0"], ["z"]]}).fit(corpus)
+
+
+def test_training_strings_are_over_their_own_alphabet(corpus) -> None:
+    foreign = Corpus.over([["s0", "never"]], corpus.vocabulary)
+    with pytest.raises(InputError, match="1 symbols are outside"):
+        Automaton(learner="bigram").fit(foreign)
+    with pytest.raises(InputError, match="1 symbols are outside"):
+        Automaton(learner="bigram").fit(corpus).value(foreign)
 
 
 def test_held_out_strings_can_be_given(corpus, test_corpus) -> None:
@@ -259,10 +330,12 @@ def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
     for string in frequent:
         assert len(dfa.walk(string)) == len(string) + 1
     assert dfa.to_wfa().is_probabilistic()
-    with pytest.raises(InputError, match="at least one"):
+    with pytest.raises(ParameterError, match="at least one"):
         model.to_dfa(corpus, 0)
+    with pytest.raises(InputError, match="no symbol of these strings"):
+        model.to_dfa([["never"]])
 
 
 def test_more_states_than_memory_are_refused() -> None:
-    with pytest.raises(InputError, match=r"n_states=1000000 needs .* GB of memory"):
+    with pytest.raises(InputError, match=r"1000000 states over 2 symbols needs .* GB of memory"):
         Automaton(10**6, "spectral").fit([["a", "b"], ["b"]] * 10)

@@ -53,7 +53,7 @@ def test_json_round_trip_of_signed_weights(wfa, rng) -> None:
     back, words = from_json(to_json(tilted, WORDS))
     assert words == WORDS
     np.testing.assert_array_equal(back.operators, tilted.operators)
-    with pytest.raises(InputError, match="no automaton"):
+    with pytest.raises(InputError, match="not an automaton"):
         from_json('{"symbols": ["a"]}')
 
 

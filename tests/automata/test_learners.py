@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spectragram.automata import Automaton
 from spectragram.automata.dfa import DFA
 from spectragram.automata.em import expect, maximize, mean_log_prob, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
+from spectragram.automata.held_out import hold_out, sample_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Weighted, string_log_probs
+from spectragram.automata.model import Model, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
-from spectragram.automata.pivot import _read_off, learn_pivot
-from spectragram.automata.settings import LEARNERS, Settings
+from spectragram.automata.pivot import _read_off, cluster_start, learn_pivot, soften
+from spectragram.automata.settings import LEARNERS, settings_of
 from spectragram.automata.spectral import learn_spectral
-from spectragram.automata.starts import cluster_start, soften
 from spectragram.automata.wfa import WFA
+from spectragram.data.corpus import Corpus
 from spectragram.inference.prefix_tree import grow_prefix_tree
 from spectragram.synthetic.automata import PNFA
 
@@ -128,10 +130,48 @@ def test_a_corner_that_nothing_follows_ends_the_string(rng) -> None:
 
 def test_pivots_are_learned_from_all_strings_in_the_end(rng) -> None:
     corpus = sample_of(sharp(deterministic(rng)), 400, rng)
-    learned = learn(corpus, Settings("pivot", n_states=3, basis=30)).mixture.to_wfa()
+    learned = learn(corpus, settings_of(Automaton(3, "pivot", basis=30)))[0].to_wfa()
     model = learn_spectral(count_hankel(corpus, find_basis(corpus, 30)), 3)
     expected = soften(learn_pivot(model, trees_of(corpus), 3), 0.01)
     np.testing.assert_allclose(learned.operators, expected.operators, atol=1e-12)
+
+
+def test_a_spectral_model_is_learned_from_all_strings_in_the_end(rng) -> None:
+    corpus = sample_of(sharp(deterministic(rng)), 400, rng)
+    learned, (facts,) = learn(corpus, settings_of(Automaton(learner="spectral", basis=30)))
+    expected = learn_spectral(count_hankel(corpus, find_basis(corpus, 30)), facts["states"])
+    np.testing.assert_allclose(learned.to_wfa().operators, expected.wfa.operators, atol=1e-9)
+    np.testing.assert_allclose(learned.spectrum, expected.singular_values)
+    assert learned.parts[0].backoff_share == facts["backoff_share"]
+
+
+def test_held_out_strings_choose_the_rank(rng) -> None:
+    """Four states that strings give away: fewer are worse on held-out strings, many more are noise."""
+    corpus = sample_of(sharp(deterministic(rng)), 4000, rng)
+    for learner in ("spectral", "pivot"):
+        _, (facts,) = learn(corpus, settings_of(Automaton(learner=learner, basis=100)))
+        assert 4 <= facts["states"] <= 12
+    # Other judges choose another rank.
+    lonely = Corpus.over([["s0"]] * 50, corpus.vocabulary)
+    _, (other,) = learn(corpus, settings_of(Automaton(learner="pivot", basis=100)), lonely)
+    assert other["states"] != facts["states"]
+
+
+def test_a_tenth_is_held_out_unless_strings_are_given(rng) -> None:
+    corpus = PNFA.random(2, 2, rng=rng).sample(200, rng)
+    split = hold_out(corpus, None, seed=3)
+    assert (len(split.training), len(split.judges.end_of)) == (180, 20)
+    assert split.training.n_tokens + split.judges.through[1:].sum() == corpus.n_tokens
+    given = hold_out(corpus, corpus.slice(0, 7), seed=3)
+    assert given.training is corpus
+    assert len(given.judges.end_of) == 7
+    unknown = Corpus.over([["s0"], ["s0", "never"], []], corpus.vocabulary)
+    assert len(hold_out(corpus, unknown, seed=3).judges.end_of) == 2  # a string with an unknown symbol cannot judge
+    assert hold_out(corpus.slice(0, 19), None, seed=3).judges is None
+    assert hold_out(corpus.slice(0, 20), None, seed=3).judges is not None
+    few = sample_strings(corpus, 50, rng)
+    assert 50 <= few.n_tokens < 50 + np.diff(corpus.offsets).max()
+    assert sample_strings(corpus, 10**6, rng) is corpus
 
 
 @pytest.mark.parametrize("n_strings", [10, 60])
@@ -139,7 +179,8 @@ def test_pivots_are_learned_from_all_strings_in_the_end(rng) -> None:
 def test_every_learner_reports_progress(rng, learner, n_strings) -> None:
     corpus = PNFA.random(2, 2, rng=rng).sample(n_strings, rng)
     reported: list[dict[str, object]] = []
-    learn(corpus, Settings(learner, n_states=2, preset="fast"), report=lambda n=1, **facts: reported.append(facts))
+    settings = settings_of(Automaton(2, learner, preset="fast", n_jobs=1))
+    learn(corpus, settings, report=lambda n=1, **facts: reported.append(facts))
     assert reported
     assert all(name in ("log_likelihood", "dev") for facts in reported for name in facts)
 
@@ -156,8 +197,6 @@ def test_spectral_starts_lead_em_to_the_truth(rng, start) -> None:
 
 
 def test_bigrams_by_hand(rng) -> None:
-    from spectragram.data.corpus import Corpus
-
     corpus = Corpus.from_sequences([["a", "b"], ["a", "a"], ["b"]])
     grams = learn_ngrams(corpus, 2, discount=0.5)
     tree = grow_prefix_tree(*_flat([[], [0]]))
@@ -168,6 +207,21 @@ def test_bigrams_by_hand(rng) -> None:
     np.testing.assert_allclose(rows[tree.end_of[0]], (np.array([1.5, 0.5, 0]) + 1.0 * overall) / 3)
     # After a: a, b and the end once each.
     np.testing.assert_allclose(rows[tree.end_of[1]], (np.array([0.5, 0.5, 0.5]) + 1.5 * overall) / 3)
+
+
+def test_parts_of_a_model_file_must_fit_together(rng) -> None:
+    corpus = PNFA.random(2, 2, rng=rng).sample(60, rng)
+    values, arrays = learn(corpus, settings_of(Automaton(2, "spectral", basis="sigma")))[0].to_state()
+    Model.from_state(values, arrays)
+    for changed in (
+        {"weights": np.ones(2)},
+        {"vocabulary.words": ["a", "b", "c"], "vocabulary.counts": np.ones(3, np.int64)},
+        {"0.context_states": arrays["0.context_states"][1:]},
+        {"0.backoff.table": arrays["0.backoff.table"][1:]},
+        {"0.total": np.ones(7)},
+    ):
+        with pytest.raises(ValueError):
+            Model.from_state(values, arrays | changed)
 
 
 def test_kgrams_are_automata(rng) -> None:

@@ -43,16 +43,35 @@ def test_training_says_what_it_did(folder, capsys) -> None:
 def test_predictions_are_one_line_a_string(folder, capsys) -> None:
     (folder / "in.txt").write_text("s0 s1\n\nunknown\n")
     outputs = {}
-    for what in ("log-prob", "prob", "prefix", "next"):
-        assert main(["predict", str(folder / "m"), str(folder / "in.txt"), "--what", what]) == 0
-        outputs[what] = capsys.readouterr().out.splitlines()
-        assert len(outputs[what]) == 3
+    for flags in ((), ("--prob",), ("--prefix",), ("--surprisal",), ("--next", "--top", "3")):
+        assert main(["predict", str(folder / "m"), str(folder / "in.txt"), *flags]) == 0
+        outputs[flags[0] if flags else ""] = capsys.readouterr().out.splitlines()
+    assert {len(lines) for lines in outputs.values()} == {3}
     model = Automaton.load(folder / "m")
-    expected = model.log_prob([["s0", "s1"], [], ["unknown"]])
-    np.testing.assert_allclose([float(x) for x in outputs["log-prob"]], expected)
-    np.testing.assert_allclose([float(x) for x in outputs["prob"]], np.exp(expected))
-    assert "</s>:" in outputs["next"][1]
-    assert main(["predict", str(folder / "m"), str(folder / "in.txt"), "--what", "all"]) == 2
+    strings = [["s0", "s1"], [], ["unknown"]]
+    expected = model.log_prob(strings)
+    np.testing.assert_allclose([float(x) for x in outputs[""]], expected)
+    np.testing.assert_allclose([float(x) for x in outputs["--prob"]], np.exp(expected))
+    for flag, found in (("--prefix", model.prefix_log_prob(strings)), ("--surprisal", model.surprisal(strings))):
+        for line, values in zip(outputs[flag], found, strict=True):
+            np.testing.assert_allclose([float(x) for x in line.split(" ")], values, rtol=1e-5)
+    assert "</s>:" in outputs["--next"][1]
+    assert [len(line.split()) for line in outputs["--next"]] == [3, 3, 3]
+    assert main(["predict", str(folder / "m"), str(folder / "in.txt"), "--prob", "--next"]) == 2
+    assert "--prob and --next exclude each other" in capsys.readouterr().err
+
+
+def test_the_format_of_input_can_be_given(folder, capsys) -> None:
+    """The strings of a PAutomaC file read as text have other symbols: lengths and a header."""
+    path = str(folder / "x.pautomac.test")
+    printed = []
+    for form in ("auto", "pautomac", "text"):
+        assert main(["predict", str(folder / "p"), path, "--input-format", form]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    assert len(printed[2].splitlines()) == len(printed[1].splitlines()) + 1
+    assert main(["predict", str(folder / "p"), path, "--input-format", "csv"]) == 2
+    assert "choose one of auto, text, pautomac" in capsys.readouterr().err
 
 
 def test_scores_have_the_promised_keys(folder, capsys) -> None:
@@ -77,15 +96,16 @@ def test_jobs_do_not_show_in_predictions(folder, capsys) -> None:
         assert printed[0] == printed[1]
 
 
-def test_negative_estimates_are_noted(folder, capsys) -> None:
+def test_negative_estimates_are_counted(folder, capsys) -> None:
     (folder / "odd.txt").write_text("\n".join(["a b", "a b a b", "b a", "a a"] * 6) + "\n")
     options = ["--learner", "spectral", "--states", "8", "--basis", "40", "-q"]
     assert main(["train", "automaton", str(folder / "odd.txt"), "--out", str(folder / "odd"), *options]) == 0
     (folder / "in.txt").write_text("b b b\na a a b\n")
-    assert main(["predict", str(folder / "odd"), str(folder / "in.txt")]) == 0
-    assert "negative" in capsys.readouterr().err
-    assert main(["predict", str(folder / "m"), str(folder / "strings.txt")]) == 0
-    assert capsys.readouterr().err == ""
+    counts = []
+    for model, strings in (("odd", "in.txt"), ("m", "strings.txt")):
+        assert main(["evaluate", str(folder / model), str(folder / strings), "--json"]) == 0
+        counts.append(json.loads(capsys.readouterr().out)["negative"])
+    assert counts[0] > counts[1] == 0
 
 
 def test_help_lists_every_learner(capsys) -> None:
@@ -97,6 +117,12 @@ def test_help_lists_every_learner(capsys) -> None:
 def test_inspect_and_its_page(folder, capsys) -> None:
     assert main(["inspect", str(folder / "m"), "--html", str(folder / "page.html"), "--states", "3"]) == 0
     assert "deterministic approximation" in capsys.readouterr().out
+    (folder / "foreign.txt").write_text("x y\n")
+    assert main(["inspect", str(folder / "m"), "--strings", str(folder / "foreign.txt")]) == 2
+    assert "no symbol of these strings" in capsys.readouterr().err
+    assert main(["inspect", str(folder / "m"), "--strings", str(folder / "strings.txt"), "--states", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "s0->" in shown and "%" in shown
     page = (folder / "page.html").read_text()
     assert "<svg" in page and "Parts" in page
 
@@ -113,17 +139,24 @@ def test_exports(folder, format, capsys) -> None:
     assert (folder / "file").stat().st_size > 10
 
 
+def test_demo(capsys) -> None:
+    assert main(["demo", "automaton"]) == 0
+    shown = capsys.readouterr().out
+    assert "merge+em" in shown
+    assert "after " in shown and "sampled: " in shown
+
+
 def test_trouble_is_said_in_a_line(folder, capsys) -> None:
     (folder / "empty.txt").write_text("")
     (folder / "lies.pautomac.train").write_text("3 2\n1 0\n1 1\n")
+    usual = ["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "no")]
     for arguments, message in (
         (["train", "automaton", str(folder / "empty.txt"), "--out", str(folder / "no")], "empty"),
         (["train", "automaton", str(folder / "lies.pautomac.train"), "--out", str(folder / "no")], "promises 3"),
-        (
-            ["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "no"), "--fast", "--best"],
-            "exclude",
-        ),
-        (["train", "automaton", str(folder / "strings.txt"), "--out", str(folder / "no"), "--basis", "all"], "--basis"),
+        ([*usual, "--fast", "--best"], "--fast and --best exclude each other"),
+        ([*usual, "--basis", "all"], "--basis all; give sigma"),
+        ([*usual, "--learner", "x"], "--learner x is unknown"),
+        ([*usual, "--states", "1000000"], "1000000 states over 2 symbols needs"),
         (["export", str(folder / "m"), "--format", "fst"], "choose one of"),
     ):
         assert main(arguments) == 2

@@ -1,19 +1,20 @@
-"""Substrings next to a gap, and which of them a corpus shows at every gap.
+"""Substrings next to a gap, and which of them fit at each gap of a corpus.
 
-A string of T symbols has T + 1 *gaps*: before each symbol, and before its end. Its *past* is what lies left of the gap,
-read away from it, then the begin marker; its *future* what lies right of it, then the end marker. Both markers are
-written as the symbol ``n_symbols``; it can only be the last thing read.
+A string of T symbols has T + 1 *gaps*: one before each symbol, and one before its end. The *past* of a gap is what lies
+to its left, read away from the gap and closed by the begin marker; its *future* is what lies to its right, closed by
+the end marker. Both markers are written as the symbol ``n_symbols``, which can only be the last thing that is read.
 
-    element               as a past, read right to left     as a future, read left to right
-    ()                    any gap                           any gap
-    (a, b)                the two symbols before are a b    the two symbols after are a b
-    (marker, a) / (a, marker)    the string began with a, just now    it is a and then over
+    element                       as a past (right to left)            as a future (left to right)
+    ()                            fits every gap                       fits every gap
+    (a, b)                        the two symbols before are a b       the two symbols after are a b
+    (marker, a) or (a, marker)    the string so far is a               the rest of the string is a
 
-So one kernel counts all statistics of Balle et al. 2014: substrings use elements without markers, prefixes anchor the
-past, strings anchor both, and mixing all kinds gives the initial and final weights without any inversion.
+One kernel therefore counts all statistics of Balle et al. 2014: substrings use elements without markers, prefixes
+anchor the past, strings anchor both sides, and a mixture of these kinds gives the initial and the final weights without
+inverting a matrix.
 
-Elements form a tree (each one's shorter versions above it), so the longest that fits says which others do: a gap costs
-one walk and one count, however many elements match.
+Elements form a tree in which the shorter versions of an element lie above it. The longest element that fits at a gap
+tells which others do, so a gap costs one walk and one count, however many elements match.
 """
 
 from __future__ import annotations
@@ -28,22 +29,25 @@ from scipy import sparse
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree
 
-__all__ = ["ContextTree", "Element", "Gaps", "find_gaps", "frequent_contexts"]
+__all__ = ["FUTURE", "PAST", "ContextTree", "Element", "Gaps", "find_gaps", "frequent_contexts"]
 
 Element = tuple[int, ...]
 PAST, FUTURE = -1, 1
+"""The direction in which elements are read."""
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """All strings in one array with a marker at either end of each, and where the gaps are.
+    """All strings in one array with a marker at both ends of each, and the places of the gaps.
 
     Attributes
     ----------
-    marked : int32 array
+    marked : int32 array, shape (n_tokens + 2 n_strings,)
         marker x_1 ... x_T marker, string after string.
     places : int64 array, shape (n_tokens + n_strings,)
         Gap g lies before ``marked[places[g]]``.
+    n_symbols : int
+        Size of the alphabet; also the marker.
     """
 
     marked: np.ndarray
@@ -52,12 +56,12 @@ class Gaps:
 
     @property
     def following(self) -> np.ndarray:
-        """The symbol after each gap, ``n_symbols`` at the end of a string."""
+        """The symbol after each gap, ``n_symbols`` at the end of a string, shape (n_gaps,)."""
         return self.marked[self.places]
 
 
 def find_gaps(tokens: np.ndarray, offsets: np.ndarray, n_symbols: int) -> Gaps:
-    """Mark the ends of strings and list the gaps, in order."""
+    """Mark both ends of every string and list the gaps in order."""
     n_strings = len(offsets) - 1
     marked = np.full(len(tokens) + 2 * n_strings, n_symbols, np.int32)
     begins = offsets[:-1] + 2 * np.arange(n_strings)
@@ -71,14 +75,15 @@ def find_gaps(tokens: np.ndarray, offsets: np.ndarray, n_symbols: int) -> Gaps:
 
 @dataclass(frozen=True)
 class ContextTree:
-    """Pasts (``step`` -1) or futures (+1) as a tree; node 0 is the empty one, parents come first.
+    """Pasts (``step`` -1) or futures (+1) as a tree; node 0 is the empty one and parents come first.
 
     Attributes
     ----------
     children : int32 array, shape (n_nodes, n_symbols + 1)
-        The node that one more symbol leads to, -1 for none.
+        The node that one more symbol leads to, -1 if there is none.
     parent : int64 array, shape (n_nodes,)
-    elements : tuple of tuples, one for each node that counts as an element (others only lead there)
+    elements : tuple of tuples of symbols
+        One for each node that is an element; the other nodes only lead to elements.
     places : int64 array, shape (n_elements,)
         The node of each element.
     """
@@ -93,7 +98,7 @@ class ContextTree:
     def of(cls, elements: Iterable[Sequence[int]], n_symbols: int, step: int) -> ContextTree:
         """The tree of the given elements, in their order.
 
-        What leads to them and the bare marker are nodes too, without being elements.
+        Their shorter versions and the bare marker become nodes too, without being elements.
         """
         listed = tuple(dict.fromkeys(tuple(int(s) for s in element) for element in elements))
         _check_elements(listed, n_symbols, step)
@@ -113,7 +118,7 @@ class ContextTree:
 
     @property
     def n_symbols(self) -> int:
-        """Size of the alphabet, the marker not counted."""
+        """Size of the alphabet; the marker does not count."""
         return self.children.shape[1] - 1
 
     @property
@@ -130,7 +135,7 @@ class ContextTree:
         return _locate_in_tree(tree.parent, tree.symbol, self.children)
 
     def ancestors(self) -> sparse.csr_array:
-        """1 where a node lies above another or is it, that is fits whenever that one does, (n_nodes, n_nodes)."""
+        """1 where a node (column) is above another (row) or equal to it: it fits wherever that one does."""
         nodes = above = np.arange(len(self.parent))
         rows, columns = [], []
         while len(nodes):
@@ -141,12 +146,26 @@ class ContextTree:
         index = np.concatenate(rows), np.concatenate(columns)
         return sparse.coo_array((np.ones(len(index[0])), index), shape=(len(self.parent),) * 2).tocsr()
 
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """The elements one after the other, with their lengths; everything else follows from them."""
+        lengths = np.array([len(element) for element in self.elements], np.int64)
+        symbols = np.array([symbol for element in self.elements for symbol in element], np.int64)
+        return {"lengths": lengths, "symbols": symbols}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_symbols: int, step: int) -> ContextTree:
+        """Inverse of :meth:`to_arrays`."""
+        ends = np.cumsum(arrays["lengths"])
+        elements = [tuple(part.tolist()) for part in np.split(arrays["symbols"], ends[:-1])] if len(ends) else []
+        return cls.of(elements, n_symbols, step)
+
 
 def frequent_contexts(gaps: Gaps, step: int, n_elements: int, *, max_length: int, markers: bool) -> list[Element]:
-    """The substrings of at most ``max_length`` symbols met at most gaps, most frequent first, () always among them.
+    """The substrings of at most ``max_length`` symbols that fit at the most gaps, most frequent first.
 
-    With ``markers`` those that reach an end of the string count too, and the bare marker is always among them.
-    An element is never more frequent than a shorter version of itself, so only the frequent ones are extended.
+    The empty one is always among them. With ``markers`` those that reach an end of the string count too, and the bare
+    marker is always among them. An element is never more frequent than a shorter version of itself, so only frequent
+    ones are extended.
     """
     marker = gaps.n_symbols
     found: list[tuple[int, Element]] = [(len(gaps.places), ())]
@@ -193,7 +212,7 @@ def _check_elements(elements: tuple[Element, ...], n_symbols: int, step: int) ->
 
 
 @njit(cache=True, nogil=True)
-def _locate(marked, places, children, step):  # type: ignore[no-untyped-def]
+def _locate(marked: np.ndarray, places: np.ndarray, children: np.ndarray, step: int) -> np.ndarray:
     marker = children.shape[1] - 1
     found = np.empty(len(places), np.int64)
     for g in range(len(places)):
@@ -209,14 +228,14 @@ def _locate(marked, places, children, step):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _locate_in_tree(parent, symbol, children):  # type: ignore[no-untyped-def]
+def _locate_in_tree(parent: np.ndarray, symbol: np.ndarray, children: np.ndarray) -> np.ndarray:
     marker = children.shape[1] - 1
     found = np.zeros(len(parent), np.int64)
     for prefix in range(len(parent)):
         at, node = prefix, 0
         while True:
             read = marker if at == 0 else symbol[at]
-            # Symbols the tree does not know end the walk.
+            # Symbols that the tree does not know end the walk.
             if read > marker or (read == marker and at != 0) or children[node, read] < 0:
                 break
             node = children[node, read]

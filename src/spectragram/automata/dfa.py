@@ -1,8 +1,8 @@
-"""Deterministic automata: a picture of what any model does on frequent strings.
+"""Deterministic automata, which show what a model does on frequent strings.
 
-The approximation of Balle et al. 2014, section 7.3: take the forward vectors of frequent prefixes, cluster them by
-cosine (average linkage), let every cluster be a state and every step of a prefix a transition; where two steps with
-the same symbol lead from one state to two, merge those two, until nothing (much) is left to merge.
+This is the approximation of Balle et al. 2014, section 7.3. Cluster the forward vectors of frequent prefixes by cosine
+(average linkage); every cluster is a state and every step of a prefix a transition. Where steps with the same symbol
+lead from one state to two others, merge these two, until (almost) no such case is left.
 """
 
 from __future__ import annotations
@@ -14,22 +14,38 @@ import numpy as np
 from scipy.cluster.hierarchy import fcluster, linkage
 
 from spectragram.automata.wfa import WFA
-from spectragram.errors import InputError
+from spectragram.errors import ParameterError
 from spectragram.inference.prefix_tree import PrefixTree
 
 __all__ = ["DFA", "approximate_dfa"]
 
+UNSEEN = 0.5
+"""Count added to every symbol and to the end when their overall frequencies are estimated, so that none is impossible.
+Chosen by hand, not tuned."""
+LEAK, SMOOTHING = 0.02, 2.0
+"""Start of EM: the share of every move that goes elsewhere, and how many events the overall frequencies count as in
+each state. Chosen by hand, not tuned."""
+START_LEAK = 0.05
+"""Share of the leak of moves that the start state loses to the others. Chosen by hand, not tuned."""
+TOLERANCE = 0.3
+"""Share of the weight that the second target of a symbol may carry without being merged into the first. Chosen by hand
+so that pictures of part-of-speech automata keep several states; nothing else depends on it."""
+FREQUENT_PREFIXES = 1000
+"""Prefixes that are clustered. Chosen by hand: the distances of all pairs still take little memory and time."""
+RARE = 0.02
+"""Moves with a smaller share of their state are not described. Chosen by hand to keep lines short."""
+
 
 @dataclass(frozen=True)
 class DFA:
-    """A deterministic automaton with the counts seen on it; state 0 is the start.
+    """A deterministic automaton with counts; state 0 is the start.
 
     Attributes
     ----------
     target : int array, shape (n_states, n_symbols)
-        Where each symbol leads, -1 where it was never seen.
+        The state that each symbol leads to, -1 if it was never seen.
     counts : array, shape (n_states, n_symbols + 1)
-        How often each symbol, and last the end, followed.
+        How often each symbol followed; the last column is the end of the string.
     """
 
     target: np.ndarray
@@ -41,7 +57,7 @@ class DFA:
         return len(self.target)
 
     def walk(self, string: Sequence[int]) -> list[int]:
-        """States visited, the start first; it ends early where a symbol leads nowhere.
+        """States visited, the start first; the walk stops where a symbol leads nowhere.
 
         >>> DFA(np.array([[1], [0]]), np.ones((2, 2))).walk([0, 0, 0])
         [0, 1, 0, 1]
@@ -54,14 +70,25 @@ class DFA:
             path.append(following)
         return path
 
-    def to_wfa(self, leak: float = 0.02, smoothing: float = 2.0) -> WFA:
-        """As a probabilistic automaton; ``leak`` of every move goes elsewhere, so that EM can still change it.
+    def moves_of(self, state: int, words: Sequence[str], *, most: int = 6) -> list[str]:
+        """The frequent moves of a state with their shares, like ``NN->3 40%``, and ``end 5%`` for the end.
 
-        ``smoothing`` events of the overall frequencies are added to the counts of every state. Symbols never seen
-        in a state lead anywhere.
+        >>> DFA(np.array([[1], [0]]), np.array([[3.0, 1.0], [0.0, 2.0]])).moves_of(0, ["a"])
+        ['a->1 75%', 'end 25%']
+        """
+        shares = self.counts[state] / max(float(self.counts[state].sum()), 1.0)
+        names = [*(f"{word}->{target}" for word, target in zip(words, self.target[state], strict=True)), "end"]
+        order = np.argsort(-shares, kind="stable")[:most]
+        return [f"{names[i]} {100 * shares[i]:.0f}%" for i in order if shares[i] >= RARE]
+
+    def to_wfa(self, leak: float = LEAK, smoothing: float = SMOOTHING) -> WFA:
+        """A probabilistic automaton in which ``leak`` of every move goes elsewhere, so that EM can still change it.
+
+        The overall frequencies are added to the counts of every state, as ``smoothing`` events. Symbols never seen in
+        a state lead to all states.
         """
         n, k = self.target.shape
-        overall = (self.counts.sum(axis=0) + 0.5) / (self.counts.sum() + 0.5 * (k + 1))
+        overall = (self.counts.sum(axis=0) + UNSEEN) / (self.counts.sum() + UNSEEN * (k + 1))
         passes = self.counts.sum(axis=1, keepdims=True)
         chances = (self.counts + smoothing * overall) / (passes + smoothing)
         elsewhere = (passes.ravel() + 1.0) / (passes + 1.0).sum()
@@ -70,8 +97,8 @@ class DFA:
             seen = self.target[:, symbol] >= 0
             moves[symbol, np.flatnonzero(seen), self.target[seen, symbol]] = 1.0 - leak
             moves[symbol] += np.where(seen, leak, 1.0)[:, None] * elsewhere
-        initial = np.full(n, 0.05 * leak / n)
-        initial[0] += 1.0 - 0.05 * leak
+        initial = np.full(n, START_LEAK * leak / n)
+        initial[0] += 1.0 - START_LEAK * leak
         return WFA(initial, chances[:, :k].T[:, :, None] * moves, chances[:, k])
 
 
@@ -81,18 +108,19 @@ def approximate_dfa(
     n_symbols: int,
     n_states: int,
     *,
-    n_prefixes: int = 1000,
-    tolerance: float = 0.3,
+    n_prefixes: int = FREQUENT_PREFIXES,
+    tolerance: float = TOLERANCE,
 ) -> DFA:
     """Cluster the states (n_nodes, m) of the ``n_prefixes`` most frequent prefixes into at most ``n_states``.
 
-    A symbol that leads from a state to several takes the most frequent way; the others are merged into it where they
-    carry more than ``tolerance`` of the weight. 0 merges always, as the paper does, which on models that are far from
-    deterministic leaves a single state.
+    If a symbol leads from a state to several others, it takes the most frequent one. Another target that carries more
+    than ``tolerance`` of the weight is merged with that one first. With 0 all targets are merged, as in the paper; for
+    a model that is far from deterministic a single state is then left.
     """
     if n_states < 1:
-        raise InputError(f"n_states={n_states}", remedy="ask for at least one state")
-    chosen = np.sort(np.argsort(-tree.through, kind="stable")[:n_prefixes])  # parents are as frequent: all are in
+        raise ParameterError("n_states", n_states, remedy="ask for at least one state")
+    # A prefix is at most as frequent as its parent, so the parents of chosen prefixes are chosen too.
+    chosen = np.sort(np.argsort(-tree.through, kind="stable")[:n_prefixes])
     labels = _clusters(states[chosen], n_states)
     place = np.full(len(tree), -1)
     place[chosen] = np.arange(len(chosen))
@@ -100,7 +128,7 @@ def approximate_dfa(
     symbols = tree.symbol[chosen[1:]]
     weights = tree.through[chosen[1:]]
     labels = _merged_until_deterministic(labels, sources, symbols, weights, tolerance)
-    # Number states by first visit, so that the start is 0.
+    # Number the states by first visit, so that the start is 0.
     _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
     labels = np.argsort(np.argsort(first))[labels]
     n = int(labels.max()) + 1
@@ -113,12 +141,12 @@ def approximate_dfa(
 
 
 def _clusters(vectors: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Average linkage by cosine; a vector of zeros is like no other."""
+    """Cluster labels by average linkage and cosine; a zero vector is similar to no other."""
     if len(vectors) < 2:
         return np.zeros(len(vectors), np.int64)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(lengths > 0, lengths, 1.0)
-    # For unit vectors half the squared distance is one minus the cosine.
+    # For unit vectors, half the squared distance is one minus the cosine.
     rows, columns = np.triu_indices(len(unit), 1)
     distances = np.clip(1.0 - (unit @ unit.T)[rows, columns], 0.0, 2.0)
     return fcluster(linkage(distances, "average"), n_clusters, "maxclust") - 1
@@ -127,7 +155,7 @@ def _clusters(vectors: np.ndarray, n_clusters: int) -> np.ndarray:
 def _merged_until_deterministic(
     labels: np.ndarray, sources: np.ndarray, symbols: np.ndarray, weights: np.ndarray, tolerance: float
 ) -> np.ndarray:
-    """Merge the second target of a (state, symbol) into its first while that has more than the tolerated share."""
+    """Merge the second target of a state and symbol into the first while it has more than the tolerated share."""
     while True:
         steps: dict[tuple[int, int], dict[int, float]] = {}
         for source, symbol, target, weight in zip(labels[sources], symbols, labels[1:], weights, strict=True):

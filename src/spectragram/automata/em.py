@@ -3,13 +3,13 @@
     E:  c(i, sigma, j) = sum_u alpha_u(i) A_sigma(i, j) beta_{u sigma}(j) / z_{u sigma}
     M:  A_sigma(i, j) = (c(i, sigma, j) + kappa q(sigma) / m) / (c(i) + kappa),    alpha_inf likewise
 
-kappa (``prior``, in events per state) is a MAP prior around the overall frequencies q of the symbols and of the end.
-It keeps every symbol possible in every state, so that no string of known symbols has probability zero.
+kappa (``prior``, in events per state) is the strength of a MAP prior around the overall frequencies q of the symbols
+and of the end. It keeps every symbol possible in every state, so no string of known symbols has probability zero.
 
-Steps are lengthened (over-relaxed) as long as the likelihood rises, which saves half of the iterations or more; the
-result is always that of a plain step. Strings that begin alike are walked once
-(:mod:`spectragram.inference.prefix_tree`), the steps of many prefixes are one matrix product, and trees are shared out
-to threads.
+Steps are lengthened (over-relaxed) as long as the likelihood rises, which saves half of the iterations or more; what is
+returned always comes from a plain step. Strings that begin alike are walked once
+(:mod:`spectragram.inference.prefix_tree`), the steps of many prefixes are one matrix product, and several trees are
+processed in parallel.
 """
 
 from __future__ import annotations
@@ -32,12 +32,25 @@ from spectragram.learning.em import refine
 __all__ = ["Expected", "Fitted", "expect", "expect_tree", "log_probs", "maximize", "random_start", "run_em", "trees_of"]
 
 PRIOR = 0.3
-PATIENCE = 3
-"""Checks on held-out strings without progress before EM stops."""
+"""Events that the prior counts as in each state. Chosen by hand, not tuned."""
+CHECK_EVERY, PATIENCE = 4, 3
+"""Held-out strings are scored after every fourth iteration; EM stops after three scores without progress. Chosen by
+hand, not tuned."""
+TOLERANCE = 1e-5
+"""EM stops if the log-likelihood of a string gains less than this. Chosen by hand, not tuned."""
 GROWTH, LONGEST = 1.1, 4.0
-"""EM's steps are lengthened by this factor each iteration, up to this, as long as the likelihood rises."""
-CHECK_EVERY = 4
-"""Iterations between two looks at held-out strings."""
+"""Each iteration lengthens EM's steps by this factor, up to this length, as long as the likelihood rises. Chosen by
+hand; results hardly depend on it, since a step that went too far is taken back."""
+LARGEST_RATIO = 1e3
+"""A longer step changes no weight by more than this factor. Chosen by hand as a guard against overflow."""
+UNSEEN = 1e-3
+"""Count added to every symbol and to the end before their frequencies are estimated; any small value keeps the prior of
+symbols that do not occur above zero."""
+START_PRIOR = 1e-3
+"""The prior of initial weights, as a share of the prior of moves: strings are fewer than symbols. Chosen by hand, not
+tuned."""
+TINY = 1e-300
+"""A guard against division by zero; any tiny value does."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Fitted:
-    """An automaton with the log-likelihoods (per string) that led to it."""
+    """An automaton, and the mean log-likelihood of training and of held-out strings on the way to it."""
 
     wfa: WFA
     training: list[float] = field(default_factory=list)
@@ -73,7 +86,7 @@ def trees_of(corpus: Corpus, weights: np.ndarray | None = None) -> list[PrefixTr
 
 
 def forward(tree: PrefixTree, wfa: WFA) -> tuple[np.ndarray, np.ndarray]:
-    """State distributions after every prefix and the probability of its last symbol, (n, m) and (n,)."""
+    """Distribution over states after every prefix, (n, m), and the probability of its last symbol, (n,)."""
     ones = np.ones(wfa.n_states)
     return forward_states(
         tree.parent, tree.symbol, tree.groups, wfa.initial, wfa.operators, ones, False,
@@ -103,13 +116,13 @@ def expect(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> Expecte
 
 
 def maximize(expected: Expected, prior: float = PRIOR, *, tied: bool = False) -> WFA:
-    """The M-step: the automaton most probable given the expected counts.
+    """The M-step: the most probable automaton given the expected counts.
 
-    ``tied`` makes it a hidden Markov model: in every state the next symbol and the next state are independent. Both
-    are smoothed, the symbols towards q and the targets evenly, and multiplied then, so that the result is a product.
+    ``tied`` makes it a hidden Markov model: in every state the next symbol and the next state are independent. Both are
+    smoothed, symbols towards q and targets towards the uniform distribution, before they are multiplied.
     """
     m = len(expected.stops)
-    frequencies = np.append(expected.moves.sum(axis=(1, 2)), expected.stops.sum()) + 1e-3
+    frequencies = np.append(expected.moves.sum(axis=(1, 2)), expected.stops.sum()) + UNSEEN
     frequencies /= frequencies.sum()
     moves = expected.moves + (prior * frequencies[:-1] / m)[:, None, None]
     if tied:
@@ -119,14 +132,14 @@ def maximize(expected: Expected, prior: float = PRIOR, *, tied: bool = False) ->
     # A state that nothing reaches and no prior fills stops at once.
     unused = leaving <= 0.0
     stops[unused], leaving[unused] = 1.0, 1.0
-    starts = expected.starts + 1e-3 * prior / m
+    starts = expected.starts + START_PRIOR * prior / m
     return WFA(starts / starts.sum(), moves / leaving[None, :, None], stops / leaving)
 
 
 def _independent(moves: np.ndarray) -> np.ndarray:
-    """c(i, sigma, j) -> c(i, sigma, .) c(i, ., j) / c(i, ., .): what a hidden Markov model would have counted."""
+    """c(i, sigma, j) -> c(i, sigma, .) c(i, ., j) / c(i, ., .), the counts of a hidden Markov model."""
     by_symbol, by_target = moves.sum(axis=2), moves.sum(axis=0)
-    share = by_target / np.maximum(by_target.sum(axis=1, keepdims=True), 1e-300)
+    share = by_target / np.maximum(by_target.sum(axis=1, keepdims=True), TINY)
     return by_symbol[:, :, None] * share
 
 
@@ -149,14 +162,15 @@ def run_em(
     max_iter: int = 100,
     prior: float = PRIOR,
     tied: bool = False,
-    tolerance: float = 1e-5,
+    tolerance: float = TOLERANCE,
     held_out: Sequence[PrefixTree] | None = None,
     n_jobs: int = 1,
     report: Report = silent,
 ) -> Fitted:
-    """Improve an automaton until the likelihood per string gains less than ``tolerance`` or ``max_iter`` is reached.
+    """Improve an automaton until the mean log-likelihood gains less than ``tolerance``, in at most ``max_iter`` steps.
 
-    With ``held_out`` strings the best automaton on those is returned, and training stops when they no longer gain.
+    With ``held_out`` strings, training stops when they become no more probable, and the automaton under which they were
+    most probable is returned.
     """
     n_strings = sum(float(tree.ends.sum()) for tree in trees)
     if not n_strings > 0:
@@ -179,10 +193,10 @@ def run_em(
 def _steps(
     trees: Sequence[PrefixTree], start: WFA, n_strings: float, prior: float, tied: bool, n_jobs: int
 ) -> Iterator[tuple[WFA, float] | None]:
-    """EM iterations with longer and longer steps: the result of each plain step, and the log-likelihood per string.
+    """EM iterations with longer and longer steps; yields the result of each plain step and a log-likelihood per string.
 
-    The log-likelihood is that of the automaton that the step started from. If a longer step went too far, its E-step
-    is wasted (None) and EM goes on from the plain step, which cannot lower the likelihood.
+    The log-likelihood is that of the automaton from which the step started. If a longer step went too far, its E-step
+    is wasted (None) and EM continues from the plain step, which cannot lower the likelihood.
     """
     wfa = plain = start
     stretch, best = 1.0, -np.inf
@@ -200,11 +214,11 @@ def _steps(
 
 
 def _stretched(old: WFA, new: WFA, stretch: float) -> WFA:
-    """Go on beyond the M-step in its direction: old (new / old)^stretch, normalised."""
+    """A step beyond the M-step in its direction: old (new / old)^stretch, normalised."""
 
     def further(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-        ratio = after / np.maximum(before, 1e-300)
-        return after * np.clip(ratio, 1e-3, 1e3) ** (stretch - 1.0)
+        ratio = after / np.maximum(before, TINY)
+        return after * np.clip(ratio, 1.0 / LARGEST_RATIO, LARGEST_RATIO) ** (stretch - 1.0)
 
     moves, stops = further(old.operators, new.operators), further(old.final, new.final)
     starts = further(old.initial, new.initial)
@@ -213,7 +227,7 @@ def _stretched(old: WFA, new: WFA, stretch: float) -> WFA:
 
 
 def mean_log_prob(trees: Sequence[PrefixTree], wfa: WFA, *, n_jobs: int = 1) -> float:
-    """Log-probability per string, weights counted."""
+    """Mean log-probability of a string; strings count with their weights."""
     total = weight = 0.0
     for tree, values in zip(trees, log_probs(trees, wfa, n_jobs=n_jobs), strict=True):
         share = tree.ends[tree.end_of] / np.maximum(np.bincount(tree.end_of, minlength=len(tree))[tree.end_of], 1)
@@ -228,7 +242,7 @@ def random_start(trees: Sequence[PrefixTree], n_states: int, n_symbols: int, rng
     counts = np.zeros(n_symbols)
     for tree in trees:
         counts += np.bincount(tree.symbol[1:], tree.through[1:], minlength=n_symbols)
-    frequencies = (counts + 0.1) / (counts.sum() + stops + 0.1 * n_symbols)
+    frequencies = (counts + 0.1) / (counts.sum() + stops + 0.1 * n_symbols)  # 0.1: no symbol starts at zero
     weights = rng.gamma(1.0, size=(n_symbols, n_states, n_states)) * frequencies[:, None, None]
     final = np.full(n_states, 1.0 - frequencies.sum())
     operators = weights / weights.sum(axis=(0, 2))[None, :, None] * (1.0 - final)[None, :, None]

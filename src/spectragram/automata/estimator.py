@@ -1,8 +1,7 @@
-"""The estimator: probability distributions over strings, learned, used and looked at."""
+"""The estimator: probability distributions over strings, learned, used and inspected."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, Self, get_args
 
@@ -10,95 +9,98 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectragram.automata.blackbox import learn_function, oracle_of, predictor_of
-from spectragram.automata.dfa import DFA, approximate_dfa
+from spectragram.automata.dfa import DFA, FREQUENT_PREFIXES, TOLERANCE, approximate_dfa
+from spectragram.automata.em import PRIOR
+from spectragram.automata.hankel import BasisChoice
+from spectragram.automata.held_out import known_only, require_known, require_strings
 from spectragram.automata.learners import learn
-from spectragram.automata.model import Mixture
-from spectragram.automata.sampling import draw_strings
-from spectragram.automata.scoring import Predicted, evaluate_strings, map_shards, predict_tree, unknown_cost
-from spectragram.automata.settings import settings_of, with_given_basis
-from spectragram.automata.state import mixture_from_state, mixture_to_state
-from spectragram.automata.strings import (
-    Strings,
-    held_out_strings,
-    known_only,
-    require_known,
-    require_strings,
-    unseen_rate,
-)
+from spectragram.automata.model import Model
+from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
+from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus
+from spectragram.data.inputs import Strings, as_corpus, is_path
+from spectragram.data.pautomac import read_pautomac_solution
 from spectragram.data.vocabulary import END, Vocabulary
 from spectragram.engine.progress import progress
-from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
+from spectragram.estimator import Estimator, fitting
+from spectragram.files import Source
 from spectragram.inference.prefix_tree import grow_prefix_tree
+from spectragram.predictions import Predictions
 
 __all__ = ["Automaton"]
 
 
 class Automaton(Estimator):
-    """A distribution over strings of symbols, as a weighted automaton.
+    """A probability distribution over strings of symbols, as a weighted automaton.
 
-    Strings are sequences of symbols, ``["the", "dog"]``. A text in their place, ``"abba"``, is the sequence of its
-    characters; to learn words split texts first.
+    Strings are sequences of symbols such as ``["the", "dog"]``. A ``str`` among them has spaces between its symbols:
+    ``"the dog"`` is the same string. For a sequence of characters write ``list("abba")``. Instead of strings every
+    method accepts the path of a text file (one string a line) or of a PAutomaC file.
 
     Parameters
     ----------
-    n_states : int or "auto"
-        Hidden states; ``"auto"`` tries several numbers on held-out strings.
+    n_states : int, optional
+        Number of hidden states. By default several numbers are tried on held-out strings.
     learner : str
-        ``auto`` (the default): candidates from state merging and from pivots of spectral estimates, improved by EM
-        and mixed by held-out strings. Others: ``spectral``, ``pivot``, ``merge``, ``em``, ``spectral+em``,
+        ``auto`` (the default) starts candidates from state merging and from pivots of spectral estimates, improves them
+        by EM and mixes them by held-out strings. Others: ``spectral``, ``pivot``, ``merge``, ``em``, ``spectral+em``,
         ``pivot+em``, ``merge+em``, ``hmm``, and the baselines ``unigram``, ``bigram``, ``ngram``.
     basis : int, float, {"sigma", "sigma-lambda"} or dict
-        Prefixes and suffixes of the Hankel block, for ``spectral`` and ``pivot``: the most frequent substrings (an
-        int; a float is a multiple of the alphabet's size), single symbols (and the empty string), or your own:
-        ``{"prefixes": [["a"], ["a", "b"]], "suffixes": [["b"]]}``.
+        Prefixes and suffixes of the Hankel block, for ``spectral`` and ``pivot``: the most frequent substrings (an int
+        is their number, a float a multiple of the size of the alphabet), single symbols (and the empty string), or your
+        own, as in ``{"prefixes": [["a"], ["a", "b"]], "suffixes": [["b"]]}``.
     statistic : {"marked", "string", "prefix", "substring"}
         What the Hankel block counts; see :mod:`spectragram.automata.hankel`.
     prior : float
-        Strength of EM's MAP prior, in events per state.
+        Strength of EM's MAP prior: how many events it counts as in each state.
     max_iter : int, optional
-        At most so many EM iterations for each survivor, 100 by default; held-out strings stop earlier.
+        Most EM iterations for each candidate that reaches the mixture; 100 in all presets. Held-out strings usually
+        stop EM earlier.
     order : int
         k of the learner ``ngram``.
     preset : {"default", "fast", "best"}
-        How hard ``auto`` and the EM learners look.
+        How hard ``auto`` and the EM learners search; it sets nothing for the other learners.
     random_state, n_jobs, verbose
-        Seed; threads to use (-1 all cores; the model does not depend on it); progress on a terminal.
+        Seed; number of threads (-1: all cores), which does not change the model; progress on a terminal.
 
     Attributes
     ----------
+    model_ : Model
+        All that was learned: automata and k-grams with their weights, and the alphabet.
     vocabulary_ : Vocabulary
         The alphabet.
-    model_ : Mixture
-        What predicts: automata (and k-grams) with weights.
     spectrum_ : array
-        Singular values, for ``spectral`` and ``pivot``.
-    n_negative_ : int
-        Negative scores set to zero and states reset by the last prediction; always 0 for probabilistic learners.
+        Singular values of the Hankel block, for ``spectral`` and ``pivot``; empty for other learners.
+    unknown_rate_ : float
+        Probability of a symbol outside the alphabet.
 
     Examples
     --------
-    >>> model = Automaton(learner="bigram").fit([["a", "b"], ["a", "b", "b"]] * 20)
-    >>> model.predict_next([["a"]]).round(2).tolist()
+    >>> model = Automaton(learner="bigram").fit(["a b", "a b b"] * 20)
+    >>> model.next([["a"]]).round(2).tolist()
     [[0.01, 0.99, 0.01]]
+    >>> model.predict(["a b"])
+    [['a', 'b', '</s>']]
     """
 
     kind = "automaton"
+    model_type = Model
+    model_: Model
 
     def __init__(
         self,
-        n_states: int | str = "auto",
+        n_states: int | None = None,
         learner: str = "auto",
         *,
-        basis: str | int | float | dict[str, Any] = 2000,
+        basis: BasisChoice = 2000,
         statistic: str = "marked",
-        prior: float = 0.3,
+        prior: float = PRIOR,
         max_iter: int | None = None,
         order: int = 4,
         preset: str = "default",
         random_state: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = -1,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
@@ -113,37 +115,37 @@ class Automaton(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
+    @fitting
     def fit(self, X: Strings, y: None = None, *, dev: Strings | None = None) -> Self:
-        """Learn from strings: a :class:`Corpus`, or sequences of symbols.
+        """Learn from strings.
 
-        ``dev`` are strings that decide sizes, weights and when EM stops; without them a tenth of X is held out for
-        that first, and learned from in the end.
+        Parameters
+        ----------
+        X : path, Corpus or iterable of strings
+        y : ignored
+        dev : path, Corpus or iterable of strings, optional
+            Strings that decide sizes, weights and when EM stops. Without them a tenth of X is held out for that, and
+            the model is finished on all of X.
         """
-        started = time.perf_counter()
         settings = settings_of(self)
-        corpus = X if isinstance(X, Corpus) else Corpus.from_sequences(X)
+        corpus = as_corpus(X, format="auto", keep_empty=True)
         require_strings(corpus)
-        self.vocabulary_ = corpus.vocabulary
-        settings = with_given_basis(settings, self.basis, self.vocabulary_)
-        judges = None if dev is None else held_out_strings(dev, self.vocabulary_)
+        require_known(corpus)
+        judges = None if dev is None else as_corpus(dev, corpus.vocabulary, format="auto", keep_empty=True)
         with progress("automata", enabled=self.verbose) as report:
-            learned = learn(corpus, settings, judges, report)
-        self.model_, self.spectrum_, self.n_negative_ = learned.mixture, learned.spectrum, 0
-        self.unknown_rate_ = unseen_rate(corpus)
+            self.model_, parts = learn(corpus, settings, judges, report)
         self.summary_ = {
-            "learner": self.learner,
-            "states": sum(int(fact["states"]) for fact in learned.facts),
-            "models": len(learned.facts),
+            "learner": settings.learner,
+            "states": sum(int(part["states"]) for part in parts),
+            "models": len(parts),
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
-            "types": len(self.vocabulary_),
-            "parts": learned.facts,
-            "seconds": round(time.perf_counter() - started, 2),
+            "types": len(corpus.vocabulary),
+            "parts": parts,
         }
         return self
 
-    @whole_or_nothing
+    @fitting
     def fit_function(
         self,
         function: Callable[[tuple[str, ...]], float],
@@ -154,144 +156,169 @@ class Automaton(Estimator):
         max_calls: int = 100_000,
         min_length: int = 2,
     ) -> Self:
-        """Learn the automaton of any function on strings (a language model, a simulator) by asking it.
+        """Learn the automaton of any function on strings (a language model, a simulator) by calling it.
 
-        ``n_states`` limits the automaton's size; "auto" means as many as the function needs. Values are given by
-        :meth:`value`; probabilities need a function whose sum over all strings converges.
+        ``n_states`` limits the size of the automaton; by default it has as many states as the function needs. Values
+        are given by :meth:`value`; probabilities need a function whose sum over all strings converges.
 
         Parameters
         ----------
-        function, alphabet : callable, sequence of str
-            Called with tuples of symbols of the alphabet, returns finite numbers.
-        statistic : str
-            What it returns: the weight of a ``string``, of all strings with that ``prefix``, or of occurrences
-            (``substring``).
+        function : callable
+            Takes a tuple of symbols of the alphabet and returns a finite number.
+        alphabet : sequence of str
+        statistic : {"string", "prefix", "substring"}
+            What the function returns: the weight of a string, of all strings with that prefix, or the expected number
+            of occurrences of a substring.
         tolerance : float
-            Share of the largest singular value below which others are noise.
+            Singular values below this share of the largest are treated as noise. The default is for functions that are
+            exact up to rounding.
         max_calls : int
-            A RankError is raised when so many questions were not enough.
+            A RankError is raised if this many calls were not enough.
         min_length : int
-            All prefixes and suffixes up to this length are looked at, however little they show.
+            All prefixes and suffixes up to this length are looked at in any case.
         """
-        started = time.perf_counter()
-        limit = settings_of(self).n_states
+        n_states = settings_of(self).n_states
         self._choose("statistic", statistic, get_args(Statistic))
-        self.vocabulary_ = Vocabulary(list(alphabet))
-        words = self.vocabulary_.words
-        oracle = oracle_of(function, words, max_calls)
-        learned = learn_function(oracle, len(words), n_states=limit, tolerance=tolerance, min_length=min_length)
-        self.model_ = Mixture((predictor_of(learned, statistic),), np.ones(1))
-        self.spectrum_, self.n_negative_, self.unknown_rate_ = np.zeros(0), 0, 0.0
+        vocabulary = Vocabulary(list(alphabet))
+        oracle = oracle_of(function, vocabulary.words, max_calls)
+        found = learn_function(oracle, len(vocabulary), n_states=n_states, tolerance=tolerance, min_length=min_length)
+        self.model_ = Model((predictor_of(found, statistic),), np.ones(1), vocabulary, 0.0, np.zeros(0))
         self.summary_ = {
             "learner": "function",
-            "states": learned.n_states,
-            "types": len(words),
+            "states": found.n_states,
+            "types": len(vocabulary),
             "calls": len(oracle.answers),
-            "seconds": round(time.perf_counter() - started, 2),
         }
         return self
+
+    def predict(self, X: Strings) -> Predictions[list[str]]:
+        """The most probable next symbol after every prefix of each string; ``</s>`` stands for the end.
+
+        A string of T symbols gets T + 1 predictions: one before each symbol and one after the last. The diagnostics
+        count ``negative`` estimates that were repaired.
+        """
+        found, diagnostics = self._mapped(X, Predicted.best_events)
+        names = np.array([*self.vocabulary_.words, END], object)
+        return Predictions((names[best].tolist() for shard in found for best in shard), diagnostics)
 
     def log_prob(self, X: Strings) -> np.ndarray:
         """Natural log-probability of each string, shape (n_strings,), for strings of any length.
 
-        A symbol outside the alphabet costs ``log(unknown_rate_)`` and leaves the state to "some symbol".
+        A symbol outside the alphabet costs ``log(unknown_rate_)``; the automaton then moves as for "some symbol".
         """
-        return self._scored(X, Predicted.as_strings)
+        found, _ = self._mapped(X, Predicted.log_probs)
+        return np.concatenate(found) if found else np.zeros(0)
 
-    def prefix_log_prob(self, X: Strings) -> np.ndarray:
-        """Natural log-probability that a string begins so, for each of X, shape (n_strings,)."""
-        return self._scored(X, Predicted.as_prefixes)
+    def prefix_log_prob(self, X: Strings) -> Predictions[np.ndarray]:
+        """Natural log-probability that a string begins with each prefix of each of X.
 
-    def predict_next(self, X: Strings) -> np.ndarray:
+        One array for each string of T symbols, of shape (T + 1,): entry i is for its first i symbols, so entry 0 is
+        0.0. The end of the string is in :meth:`log_prob` only.
+        """
+        found, diagnostics = self._mapped(X, Predicted.prefixes)
+        return Predictions((values for shard in found for values in shard), diagnostics)
+
+    def surprisal(self, X: Strings) -> Predictions[np.ndarray]:
+        """Minus the binary logarithm of the probability of every symbol given those before it, in bits.
+
+        One array for each string of T symbols, of shape (T + 1,); the last entry is for the end of the string.
+        """
+        found, diagnostics = self._mapped(X, Predicted.surprisals)
+        return Predictions((bits for shard in found for bits in shard), diagnostics)
+
+    def next(self, X: Strings) -> np.ndarray:
         """Distribution of what follows each of X, shape (n_strings, n_symbols + 1); the last column is the end."""
-        rows = self._mapped(self._encoded(X), Predicted.next_distributions)
-        return np.concatenate(rows) if rows else np.zeros((0, len(self.vocabulary_) + 1))
+        found, _ = self._mapped(X, Predicted.next_distributions)
+        return np.concatenate(found) if found else np.zeros((0, len(self.vocabulary_) + 1))
 
-    def predict(self, X: Strings) -> list[list[str]]:
-        """The most probable next symbol after every prefix of each string; ``</s>`` where that is its end.
+    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[str]]:
+        """Draw ``n`` strings, symbol by symbol; they are cut after ``max_length`` symbols."""
+        drawn = draw_strings(self._trained, n, np.random.default_rng(random_state), max_length)
+        return [self.vocabulary_.decode(string) for string in drawn]
 
-        A string of t symbols gets t + 1 predictions: before each symbol and after the last.
+    def evaluate(self, X: Strings, *, solution: Source | ArrayLike | None = None) -> dict[str, Any]:
+        """Scores on strings.
+
+        Parameters
+        ----------
+        X : path, Corpus or iterable of strings
+        solution : path or array of shape (n_strings,), optional
+            The true probabilities of the strings, or a solution file of PAutomaC.
+
+        Returns
+        -------
+        dict
+            ``wer`` (:func:`~spectragram.metrics.next_symbol_error` of :meth:`predict`), ``perplexity_symbol``,
+            ``perplexity_string``, ``strings``, the number of ``unknown`` symbols and of ``negative`` estimates; with a
+            solution also :func:`~spectragram.metrics.pautomac_scores`.
         """
-        paths = self._mapped(self._encoded(X), Predicted.best_paths)
-        names = np.array([*self.vocabulary_.words, END], object)
-        return [names[path].tolist() for shard in paths for path in shard]
+        corpus = self._encoded(X)
+        true: Any = read_pautomac_solution(solution) if is_path(solution) else solution
+        return evaluate_strings(self._trained, corpus, solution=true, n_jobs=self.n_jobs)
+
+    def score(self, X: Strings, y: None = None) -> float:
+        """Mean log-probability of a string (higher is better), for scikit-learn's model selection."""
+        return float(self.log_prob(X).mean())
 
     def value(self, X: Strings) -> np.ndarray:
-        """The value of each string under :attr:`wfa_`, negative ones included, shape (n_strings,)."""
+        """The value of each string under :attr:`wfa_`, which may be negative, shape (n_strings,)."""
         corpus = self._encoded(X)
         require_known(corpus)
         return self.wfa_.values(string.tolist() for string in corpus)
 
-    def sample(self, n: int, *, random_state: int | None = None, max_length: int = 100_000) -> list[list[str]]:
-        """Draw strings; symbols are drawn one after the other from :meth:`predict_next`'s distributions."""
-        self._require_fitted()
-        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
-        drawn = draw_strings(lambda tree: predict_tree(self.model_, tree).distributions, n, rng, max_length)
-        return [self.vocabulary_.decode(string) for string in drawn]
-
-    def evaluate(self, X: Strings, *, solution: ArrayLike | None = None) -> dict[str, Any]:
-        """``wer``, ``perplexity_symbol``, ``perplexity_string``, ``strings``, ``unknown`` symbols, ``negative`` scores.
-
-        ``wer`` is :func:`~spectragram.metrics.next_symbol_error` of :meth:`predict`. With the true probabilities of
-        the strings as ``solution`` (n_strings,) also :func:`~spectragram.metrics.pautomac_scores`.
-        """
-        corpus = self._encoded(X)
-        scores = evaluate_strings(self.model_, corpus, self.unknown_rate_, solution=solution, n_jobs=self.n_jobs)
-        self.n_negative_ = scores["negative"]
-        return scores
-
-    def score(self, X: Strings, y: None = None) -> float:
-        """Mean log-probability per string (higher is better), for scikit-learn's model selection."""
-        return float(self.log_prob(X).mean())
-
     @property
     def wfa_(self) -> WFA:
-        """The automata of all parts as one: their direct sum, each with its weight.
+        """The automata of all parts as one: their direct sum, each multiplied by its weight.
 
-        For probabilistic learners that is the whole model. Of ``spectral`` it is the estimated automaton alone, without
-        back-off and resets and with negative values: :meth:`value`, :meth:`change_statistic` and exports then differ
-        from :meth:`log_prob`.
+        For probabilistic learners that is the whole model. For ``spectral`` it is the estimated automaton alone,
+        without back-off and resets and with negative values, so :meth:`value`, :meth:`change_statistic` and exports
+        differ from :meth:`log_prob`.
         """
-        self._require_fitted()
-        return self.model_.to_wfa()
+        return self._trained.to_wfa()
 
     def change_statistic(self, target: Statistic) -> WFA:
         """The automaton of string probabilities, prefix probabilities or expected substring counts (Lemma 3.1)."""
         return self.wfa_.change_statistic("string", target)
 
-    def to_dfa(self, X: Strings, n_states: int = 10, *, n_prefixes: int = 1000, tolerance: float = 0.3) -> DFA:
+    def to_dfa(
+        self, X: Strings, n_states: int = 10, *, n_prefixes: int = FREQUENT_PREFIXES, tolerance: float = TOLERANCE
+    ) -> DFA:
         """A deterministic approximation on the frequent prefixes of X (section 7.3 of the paper).
 
-        See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper.
+        See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper does.
         """
-        corpus = known_only(self._encoded(X))
+        corpus = self._encoded(X)
+        require_strings(corpus)
+        corpus = known_only(corpus)
         require_strings(corpus)
         tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        states, k = self.model_.states(tree), len(self.vocabulary_)
-        return approximate_dfa(tree, states, k, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
+        states, n_symbols = self.model_.states(tree), len(self.vocabulary_)
+        return approximate_dfa(tree, states, n_symbols, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The alphabet."""
+        return self._trained.vocabulary
+
+    @property
+    def spectrum_(self) -> np.ndarray:
+        """Singular values of the Hankel block, for ``spectral`` and ``pivot``; empty for other learners."""
+        return self._trained.spectrum
+
+    @property
+    def unknown_rate_(self) -> float:
+        """Probability of a symbol outside the alphabet."""
+        return self._trained.unknown_rate
+
+    @property
+    def _trained(self) -> Model:
+        self._require_fitted()
+        return self.model_
 
     def _encoded(self, X: Strings) -> Corpus:
-        self._require_fitted()
-        return Corpus.over(X, self.vocabulary_)
+        return as_corpus(X, self.vocabulary_, format="auto", keep_empty=True)
 
-    def _mapped(self, corpus: Corpus, reduce: Callable[[Predicted], Any]) -> list[Any]:
-        found, self.n_negative_ = map_shards(self.model_, corpus, reduce, n_jobs=self.n_jobs)
-        return found
-
-    def _scored(self, X: Strings, reduce: Callable[[Predicted], np.ndarray]) -> np.ndarray:
-        corpus = self._encoded(X)
-        found = self._mapped(corpus, reduce)
-        return (np.concatenate(found) if found else np.zeros(0)) + unknown_cost(corpus, self.unknown_rate_)
-
-    def _get_state(self) -> State:
-        values, arrays = mixture_to_state(self.model_)
-        vocabulary, words = self.vocabulary_.to_state()
-        values |= {"vocabulary": vocabulary, "unknown_rate": self.unknown_rate_}
-        return values, arrays | prefixed("vocabulary", words) | {"spectrum": self.spectrum_}
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
-        self.unknown_rate_ = float(values["unknown_rate"])
-        self.spectrum_ = arrays["spectrum"]
-        self.model_ = mixture_from_state(values, arrays, len(self.vocabulary_))
-        self.n_negative_ = 0
+    def _mapped(self, X: Strings, reduce: Callable[[Predicted], Any]) -> tuple[list[Any], dict[str, int]]:
+        """What ``reduce`` makes of each shard, in order, and the diagnostics."""
+        found, n_negative = map_shards(self._trained, self._encoded(X), reduce, n_jobs=self.n_jobs)
+        return found, {"negative": n_negative}

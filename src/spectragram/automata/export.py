@@ -1,7 +1,7 @@
 """Automata in the formats of other tools: OpenFst text, DOT, PAutomaC models, JSON.
 
 format      holds                              reads back to
-openfst     arcs with weight -log(w), w > 0    the same function (a start state is added)
+openfst     arcs with weight -log(w), w > 0    the same function (with one more state, the start)
 pautomac    probabilities I, F, S, T           the same automaton
 json        any weights, signed too            the same automaton
 dot         a drawing for graphviz             nothing
@@ -36,12 +36,12 @@ EPSILON = "<eps>"
 def to_openfst(wfa: WFA, words: Sequence[str], *, smallest: float = 0.0) -> str:
     """Text for ``fstcompile --acceptor --isymbols=...`` with weights -log(w); see :func:`symbol_table`.
 
-    State 0 is added: epsilon arcs lead from it to every state with its initial weight. Weights at most ``smallest``
-    are left out.
+    A state 0 is added, from which epsilon arcs lead to every state with its initial weight. Weights of at most
+    ``smallest`` are left out.
     """
     if min(wfa.initial.min(), wfa.operators.min(initial=0.0), wfa.final.min()) < 0:
         raise InputError(
-            "negative weights have no place in OpenFst's semirings",
+            "OpenFst's semirings cannot hold the negative weights of this automaton",
             remedy="export to json, or train a probabilistic learner (pivot, em, pivot+em, ...)",
         )
     names = _safe_words(words)
@@ -59,7 +59,7 @@ def symbol_table(words: Sequence[str]) -> str:
 
 
 def from_openfst(text: str, words: Sequence[str]) -> WFA:
-    """Read what :func:`to_openfst` wrote; epsilon arcs are allowed from the start state only."""
+    """Read what :func:`to_openfst` wrote; only the start state may have epsilon arcs."""
     index = {word: i for i, word in enumerate(_safe_words(words))}
     arcs: list[tuple[int, int, int, float]] = []
     starts: dict[int, float] = {}
@@ -81,7 +81,7 @@ def from_openfst(text: str, words: Sequence[str]) -> WFA:
             ) from None
     m = max([*starts, *ends, *(state for _, a, b, _ in arcs for state in (a, b))], default=0)
     if not m:
-        raise InputError("no states in this OpenFst text", remedy="give the text that export wrote")
+        raise InputError("no states in this OpenFst text", remedy="give text that export wrote")
     initial, final, operators = np.zeros(m), np.zeros(m), np.zeros((len(words), m, m))
     for state, weight in starts.items():
         initial[state - 1] = weight
@@ -93,14 +93,14 @@ def from_openfst(text: str, words: Sequence[str]) -> WFA:
 
 
 def to_pautomac(wfa: WFA) -> PautomacModel:
-    """A probabilistic automaton as the competition writes it: A[s, i, j] = (1 - F[i]) S[i, s] T[s, i, j]."""
+    """A probabilistic automaton in the competition's form: A[s, i, j] = (1 - F[i]) S[i, s] T[s, i, j]."""
     if not wfa.is_probabilistic(1e-6):
         raise InputError(
-            "only probabilistic automata fit the PAutomaC format",
+            "the PAutomaC format holds only probabilistic automata, and this one is not",
             remedy="train with learner pivot, em, merge+em, ... instead of spectral",
         )
     going = wfa.operators.sum(axis=2).T  # (m, k)
-    leaving = np.maximum(1.0 - wfa.final, 1e-300)
+    leaving = np.maximum(1.0 - wfa.final, 1e-300)  # a guard against division by zero
     symbol = np.where(wfa.final[:, None] < 1.0, going / leaving[:, None], 0.0)
     transition = wfa.operators / np.where(going.T > 0, going.T, 1.0)[:, :, None]
     return PautomacModel(wfa.initial, wfa.final, symbol, transition)
@@ -112,7 +112,7 @@ def from_pautomac(model: PautomacModel) -> WFA:
 
 
 def to_json(wfa: WFA, words: Sequence[str]) -> str:
-    """One JSON object with ``symbols``, ``initial``, ``operators`` (by symbol) and ``final``."""
+    """A JSON object with ``symbols``, ``initial``, ``operators`` (by symbol) and ``final``."""
     operators = {word: matrix.tolist() for word, matrix in zip(words, wfa.operators, strict=True)}
     return json.dumps(
         {
@@ -134,7 +134,7 @@ def from_json(text: str) -> tuple[WFA, list[str]]:
         return WFA(np.array(content["initial"]), operators, np.array(content["final"])), words
     except (KeyError, TypeError, ValueError) as trouble:
         raise InputError(
-            f"no automaton in this JSON ({type(trouble).__name__}: {trouble})", remedy="give what export wrote"
+            f"this JSON is not an automaton ({type(trouble).__name__}: {trouble})", remedy="give what export wrote"
         ) from None
 
 
@@ -161,8 +161,8 @@ def _cost(weight: float) -> str:
 
 
 def _safe_words(words: Sequence[str]) -> list[str]:
-    """Symbols as OpenFst can hold them: no blanks, none that means epsilon."""
+    """Symbols as OpenFst can hold them: without blanks, and none that means epsilon."""
     safe = [word.replace("\t", "_").replace(" ", "_") for word in words]
     if EPSILON in safe or len(set(safe)) < len(safe):
-        raise InputError(f"symbols that OpenFst cannot tell apart or from {EPSILON}", remedy="rename them")
+        raise InputError(f"OpenFst cannot tell some symbols apart, or from {EPSILON}", remedy="rename them")
     return safe

@@ -8,9 +8,10 @@
     substring     every occurrence of w             any part            any part
     marked        every occurrence in begin w end   both kinds          both kinds
 
-``marked`` is the default: it uses every occurrence, as ``substring`` does, and also knows where strings begin and end,
-so that initial and final weights need no Lemma 3.1. Counts are sums over strings: blocks counted on parts of a corpus
-add up. The paper's p-closure, rows of all H_sigma below those of H, is never formed: :meth:`CountedBlock.shifted`.
+``marked`` is the default. It uses every occurrence, as ``substring`` does, and also knows where strings begin and end,
+so the initial and final weights do not need Lemma 3.1. Counts are sums over strings, so blocks counted on parts of a
+corpus can be added. The paper's p-closure, which stacks all H_sigma below H, is never formed; see
+:meth:`CountedBlock.shifted`.
 """
 
 from __future__ import annotations
@@ -19,21 +20,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from spectragram.automata.contexts import FUTURE, PAST, ContextTree, Element, find_gaps, frequent_contexts
 from spectragram.data.corpus import Corpus
-from spectragram.errors import InputError
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.errors import InputError, ParameterError
 from spectragram.spectral import cca_weights
 
 __all__ = ["Basis", "CountedBlock", "ExactBlock", "HankelBlock", "check_basis", "count_hankel", "find_basis"]
 
 STATISTICS = ("marked", "string", "prefix", "substring")
+BasisChoice = str | int | float | dict[str, Any]
+"""How a basis is asked for; see :func:`find_basis`."""
+
 MAX_LENGTH = 8
-"""Longest basis element that is looked for; the k most frequent rarely reach it."""
+"""Longest basis element that is considered (4 in the paper). Chosen by hand: the most frequent ones are rarely
+longer."""
+ANCHORED_FACTOR = 20
+"""How many times more substrings are listed to find enough that reach an end of their string. Chosen by hand: too few
+only make the basis smaller."""
+DENSE_ENTRIES = 4_000_000
+"""Tables up to this size (32 MB) are counted densely, which needs no sorting. Chosen by hand to save time; it does not
+change any count."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,11 @@ class Basis:
         n_symbols: int,
         statistic: str = "marked",
     ) -> Basis:
-        """A basis given by hand, without markers: they are added where the statistic anchors (``marked``: beside)."""
+        """A basis of given strings, without markers.
+
+        Markers are added to every string where the statistic anchors strings, and as elements of their own for
+        ``marked``.
+        """
         if statistic not in STATISTICS:
             raise InputError(f"statistic {statistic!r} is unknown", remedy=f"choose one of {', '.join(STATISTICS)}")
         past_marker: Element = (n_symbols,) if statistic in ("string", "prefix") else ()
@@ -69,24 +85,37 @@ class Basis:
 
 
 def check_basis(basis: object) -> None:
-    """Refuse what :func:`find_basis` cannot read."""
+    """Refuse what :func:`find_basis` cannot read, as far as that can be said without a corpus."""
     if basis in ("sigma", "sigma-lambda"):
         return
+    if isinstance(basis, dict):
+        if set(basis) != {"prefixes", "suffixes"}:
+            raise ParameterError("basis", basis, remedy="give a dictionary with prefixes and suffixes")
+        return
     if isinstance(basis, bool) or not isinstance(basis, (int, float, np.number)) or not 0 < basis < np.inf:
-        raise InputError(
-            f"basis={basis!r}", remedy='give "sigma", "sigma-lambda", a number of substrings, or a factor like 5.0'
+        raise ParameterError(
+            "basis", basis, remedy="give sigma, sigma-lambda, a number of substrings, or a factor like 5.0"
         )
 
 
-def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marked") -> Basis:
-    """Choose a basis from a corpus.
+def find_basis(corpus: Corpus, basis: BasisChoice, statistic: str = "marked") -> Basis:
+    """Choose a basis for a corpus.
 
-    ``"sigma"``: single symbols; ``"sigma-lambda"``: and the empty string (the paper's Sigma'); an int: so many most
-    frequent substrings of at most 8 symbols; a float: the same with that many times the size of the alphabet (the
-    paper's cut factor). For the statistics ``string`` and ``prefix`` frequent prefixes (and suffixes) are taken.
+    Parameters
+    ----------
+    corpus : Corpus
+    basis : str, int, float or dict
+        ``"sigma"``: the single symbols. ``"sigma-lambda"``: those and the empty string (the paper's Sigma'). An int:
+        this many of the most frequent substrings of at most 8 symbols. A float: the same, as a multiple of the size of
+        the alphabet (the paper's cut factor). A dictionary: the user's own ``prefixes`` and ``suffixes``, sequences of
+        symbols.
+    statistic : {"marked", "string", "prefix", "substring"}
+        For ``string`` and ``prefix``, frequent prefixes (and suffixes) are taken instead of substrings.
     """
     check_basis(basis)
     n = len(corpus.vocabulary)
+    if isinstance(basis, dict):
+        return _given_basis(basis, corpus.vocabulary, statistic)
     if isinstance(basis, str):
         symbols: list[Element] = [(s,) for s in range(n)]
         elements = symbols if basis == "sigma" else [(), *symbols]
@@ -95,8 +124,8 @@ def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marke
     gaps = find_gaps(corpus.tokens, corpus.offsets, n)
 
     def frequent(step: int, anchored: bool) -> list[Element]:
-        # Anchored elements are rarer than their free parts: look at many and keep those that reach the end.
-        wanted = 20 * size if anchored else size
+        # Anchored elements are rarer than free ones: list many and keep those that reach the end.
+        wanted = ANCHORED_FACTOR * size if anchored else size
         found = frequent_contexts(gaps, step, wanted, max_length=MAX_LENGTH, markers=anchored or statistic == "marked")
         if not anchored:
             return found
@@ -109,12 +138,20 @@ def find_basis(corpus: Corpus, basis: str | int | float, statistic: str = "marke
     return Basis.of(pasts, futures, n, statistic)
 
 
-DENSE_ENTRIES = 4_000_000
-"""Tables up to this size are counted densely, which needs no sorting."""
+def _given_basis(given: dict[str, Any], vocabulary: Vocabulary, statistic: str) -> Basis:
+    """The user's own strings, encoded."""
+    encoded = {side: [vocabulary.encode(string).tolist() for string in given[side]] for side in given}
+    for side, strings in encoded.items():
+        for number, string in enumerate(strings):
+            if -1 in string:
+                shown = " ".join(map(str, given[side][number]))
+                problem = f"has {shown!r} among its {side}, with a symbol outside the alphabet"
+                raise ParameterError("basis", given, problem, remedy="use symbols of the training strings")
+    return Basis.of(encoded["prefixes"], encoded["suffixes"], len(vocabulary), statistic)
 
 
 class HankelBlock(Protocol):
-    """What the spectral learner needs to know of a Hankel block."""
+    """What the spectral learner needs to know about a Hankel block."""
 
     @property
     def matrix(self) -> np.ndarray:
@@ -133,7 +170,7 @@ class HankelBlock(Protocol):
         """The column of H whose suffix is anything, shape (p,), where the statistic has one."""
 
     def scales(self, kappa: float) -> tuple[np.ndarray, np.ndarray]:
-        """Factors that even out frequent and rare rows and columns, shapes (p,) and (s,)."""
+        """Factors that give frequent and rare rows and columns about equal variance, shapes (p,) and (s,)."""
 
     def shifted(self, right: np.ndarray) -> np.ndarray:
         """H_sigma @ right for all symbols, (s, r) -> (n_symbols, p, r)."""
@@ -141,7 +178,7 @@ class HankelBlock(Protocol):
 
 @dataclass(frozen=True)
 class ExactBlock:
-    """A block given by its entries: H (p, s), all H_sigma (k, p, s), the row and the column of the empty string."""
+    """A block given by its entries: H (p, s), all H_sigma (k, p, s), and the row and column of the empty string."""
 
     matrix: np.ndarray
     shifted_matrices: np.ndarray
@@ -150,7 +187,7 @@ class ExactBlock:
     total_column: np.ndarray | None = None
 
     def scales(self, kappa: float) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and columns of an exact block are as reliable as one another."""
+        """Ones: all rows and columns of an exact block are equally reliable."""
         return np.ones(self.matrix.shape[0]), np.ones(self.matrix.shape[1])
 
     def shifted(self, right: np.ndarray) -> np.ndarray:
@@ -160,16 +197,18 @@ class ExactBlock:
 
 @dataclass(frozen=True)
 class CountedBlock:
-    """A block counted on a corpus, as counts of pairs (past node, future node); ``+`` adds two over the same basis.
+    """A block counted on a corpus, stored as counts of pairs (past node, future node).
+
+    ``+`` adds two blocks over the same basis.
 
     Attributes
     ----------
     pairs : sparse, shape (past nodes, future nodes)
-        Gaps by the deepest past and future that fit.
+        Number of gaps with this deepest past and this deepest future.
     steps : sparse, shape (n_symbols * past nodes, future nodes)
-        The same where the past is that of the gap *before* a symbol and the future that of the gap *after* it.
+        The same, with the past of the gap *before* a symbol and the future of the gap *after* it.
     n_strings : float
-        Number of strings; all values are divided by it, so that they are expectations.
+        Number of strings. All values are divided by it, which makes them expectations.
     """
 
     basis: Basis
@@ -192,7 +231,7 @@ class CountedBlock:
 
     @cached_property
     def node_values(self) -> sparse.csr_array:
-        """H for all nodes of the two trees, elements of the basis or not, sparse (past nodes, future nodes)."""
+        """H for all nodes of the two trees, whether elements of the basis or not, sparse (past nodes, future nodes)."""
         return self._past.T @ self.pairs @ self._future / self.n_strings
 
     @cached_property
@@ -202,21 +241,21 @@ class CountedBlock:
 
     @property
     def initial_row(self) -> np.ndarray:
-        """Row of the begin marker, or of the empty string where occurrences anywhere are counted."""
+        """Row of the begin marker, or of the empty string if occurrences anywhere are counted, shape (s,)."""
         pasts = self.basis.pasts
         node = 0 if self.basis.statistic == "substring" else pasts.marker_node
         return self.node_values[[node]].toarray()[0, self.basis.futures.places]
 
     @property
     def final_column(self) -> np.ndarray:
-        """Column of the end marker, or of the empty string where the statistic does not see ends."""
+        """Column of the end marker, or of the empty string if the statistic does not see ends, shape (p,)."""
         futures = self.basis.futures
         sees_ends = self.basis.statistic in ("marked", "string")
         return self._column(futures.marker_node if sees_ends else 0)
 
     @property
     def total_column(self) -> np.ndarray | None:
-        """Column of the empty suffix; the statistic of whole strings has none."""
+        """Column of the empty suffix, shape (p,); the statistic of whole strings has none."""
         return None if self.basis.statistic == "string" else self._column(0)
 
     def _column(self, node: int) -> np.ndarray:
@@ -233,14 +272,14 @@ class CountedBlock:
         )
 
     def shifted(self, right: np.ndarray) -> np.ndarray:
-        """H_sigma @ right, without ever forming H_sigma."""
+        """H_sigma @ right for all symbols, without forming any H_sigma."""
         pushed = self.steps @ (self._future[:, self.basis.futures.places] @ right) / self.n_strings
         upwards = self._past[:, self.basis.pasts.places].T.tocsr()
         return np.stack([upwards @ part for part in pushed.reshape(-1, len(self.basis.pasts.parent), right.shape[1])])
 
 
 def count_hankel(corpus: Corpus, basis: Basis, weights: np.ndarray | None = None) -> CountedBlock:
-    """Count a block on a corpus in one pass; ``weights`` (n_strings,) count strings more or less than once."""
+    """Count a block on a corpus in one pass; ``weights`` (n_strings,) say how often each string counts."""
     gaps = find_gaps(corpus.tokens, corpus.offsets, len(corpus.vocabulary))
     past, future = basis.pasts.locate(gaps), basis.futures.locate(gaps)
     following = gaps.following

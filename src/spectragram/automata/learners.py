@@ -1,4 +1,4 @@
-"""Every learner by name, from a corpus to something that predicts.
+"""Every learner by name, from a corpus to a model.
 
 auto          candidates of several kinds, mixed by held-out strings (:mod:`spectragram.automata.search`)
 spectral      one singular value decomposition (Balle et al. 2014)
@@ -8,163 +8,185 @@ em            EM from a random start
 X+em          EM from the start X: spectral (clusters of its states), pivot, merge
 hmm           pivot+em of a hidden Markov model: next symbol and next state are independent
 ngram         interpolated k-grams; unigram and bigram for k = 1, 2
+
+Most learners have something to choose (a number of states, the weights of a mixture). They hold out strings, choose by
+them, and learn once more from all strings with that choice: :func:`learn`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spectragram.automata.em import trees_of
-from spectragram.automata.hankel import Basis, count_hankel, find_basis
-from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
-from spectragram.automata.ngram import learn_ngrams
-from spectragram.automata.pivot import learn_pivot
-from spectragram.automata.search import EFFORTS, FEW_STRINGS, search
-from spectragram.automata.settings import STARTS, Settings
+from spectragram.automata.hankel import count_hankel, find_basis
+from spectragram.automata.held_out import Split, hold_out
+from spectragram.automata.merging import MAX_STATES, merge_states
+from spectragram.automata.model import Model, Part, Weighted, string_log_probs
+from spectragram.automata.ngram import Ngrams, learn_ngrams
+from spectragram.automata.pivot import learn_pivot, soften
+from spectragram.automata.search import choose_finalists, mix_finalists
+from spectragram.automata.settings import Settings
 from spectragram.automata.spectral import SpectralModel, learn_spectral
-from spectragram.automata.starts import soften
-from spectragram.automata.strings import hold_out
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import require_memory
 from spectragram.engine.progress import Report, silent
-from spectragram.inference.prefix_tree import grow_prefix_tree
+from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 
-__all__ = ["Learned", "learn"]
+__all__ = ["learn"]
 
 COPIES = 3
-"""Operators held at a time: the old ones, the new and the counts."""
+"""Operators in memory at a time: the old ones, the new ones and the counts."""
 RANKS = (3, 5, 8, 12, 18, 26, 40, 60, 90)
-"""Numbers of states tried where none is given, for spectral and pivot."""
+"""Numbers of states that spectral and pivot try if none is given: each about half as large again, which is finer than
+held-out strings can tell apart. Chosen by hand."""
 CONTEXT_SHARES = (0.0, 0.3, 0.6)
 BACKOFF_SHARES = (0.001, 0.01, 0.05, 0.15, 0.3, 0.5)
+USUAL_BACKOFF_SHARE = 0.05
 BACKOFF_ORDER = 3
+"""Shares of the state of recent symbols, and of k-grams, that spectral tries; the share of k-grams before one is
+chosen; and k. Chosen by hand, not tuned."""
+PIVOT_SOFTNESS = 0.01
+"""Share of every move of a pivot automaton that is spread over all states, so that every string stays possible. Chosen
+by hand, not tuned."""
+MERGE_LEAK, MERGE_SMOOTHING = 1e-3, 0.5
+"""The same for a merged automaton, and how many events the overall frequencies count as in each state. Smaller than
+before EM, since the result is final. Chosen by hand, not tuned."""
+IMPOSSIBLE = -1e4
+"""Log-probability that an impossible held-out string counts as, so that one such string does not make all choices
+equal; any value far below that of possible strings does."""
+
+Facts = list[dict[str, Any]]
+"""For each part of a model: its name, its number of states, its weight and what was chosen for it."""
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A model, facts about its parts, and the singular values behind it where there are any."""
+def learn(
+    corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Report = silent
+) -> tuple[Model, Facts]:
+    """Hold out strings, choose by them, and learn once more from all strings.
 
-    mixture: Mixture
-    facts: list[dict[str, Any]]
-    spectrum: np.ndarray
-
-
-def learn(corpus: Corpus, settings: Settings, dev: Corpus | None = None, report: Report = silent) -> Learned:
-    """Train the learner that the settings name; ``dev`` are strings to choose by, instead of some of the corpus."""
-    name = settings.learner
-    if settings.n_states is not None:
-        n_bytes = COPIES * 8.0 * len(corpus.vocabulary) * settings.n_states**2
-        require_memory(n_bytes, f"n_states={settings.n_states}", "use fewer states")
-    if name in ("unigram", "bigram", "ngram"):
-        order = {"unigram": 1, "bigram": 2}.get(name, settings.order)
-        grams = learn_ngrams(corpus, order)
+    ``dev`` gives strings to choose by; then nothing of the corpus is held out.
+    """
+    n_symbols, n_states = len(corpus.vocabulary), settings.n_states
+    if n_states is not None:
+        what = f"an automaton of {n_states} states over {n_symbols} symbols"
+        require_memory(COPIES * 8.0 * n_symbols * n_states**2, what, "use fewer states")
+    if settings.learner in WITHOUT_CHOICE:
         report()
-        return _alone(grams, f"{order}-gram", len(grams.contexts.parent))
-    if name == "spectral":
-        return _spectral(corpus, settings, dev, report)
-    if name == "pivot":
-        return _pivot(corpus, settings, dev, report)
-    if name == "merge":
-        tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        merged = merge_states(tree, len(corpus.vocabulary), max_states=settings.n_states or 200)
-        report()
-        return _alone(Weighted.probabilistic(merged.to_wfa(leak=1e-3, smoothing=0.5)), "merge", merged.n_states)
-    effort = EFFORTS[settings.preset]
-    if name in STARTS:
-        effort = replace(effort, kinds=(STARTS[name],), finalists=1, orders=())
-    if settings.n_states is not None:
-        effort = replace(effort, sizes=(settings.n_states,))
-    mixture, facts = search(
-        corpus,
-        effort,
-        dev=dev,
-        seed=settings.seed,
-        prior=settings.prior,
-        max_iter=settings.max_iter,
-        n_jobs=settings.n_jobs,
-        report=report,
+        return WITHOUT_CHOICE[settings.learner](corpus, settings)
+    choose, finish = WITH_CHOICE.get(settings.learner, (choose_finalists, mix_finalists))
+    choice = choose(hold_out(corpus, dev, settings.seed), settings, report)
+    return finish(corpus, choice, settings, report)
+
+
+def _alone(corpus: Corpus, part: Part, name: str, spectrum: np.ndarray | None = None) -> tuple[Model, Facts]:
+    facts = [{"part": name, "states": part.n_states, "weight": 1.0}]
+    return Model.of(corpus, [part], np.ones(1), spectrum), facts
+
+
+def _ngram(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
+    return _alone(corpus, learn_ngrams(corpus, settings.order), f"{settings.order}-gram")
+
+
+def _merge(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
+    tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
+    merged = merge_states(tree, len(corpus.vocabulary), max_states=settings.n_states or MAX_STATES)
+    return _alone(corpus, Weighted.probabilistic(merged.to_wfa(MERGE_LEAK, MERGE_SMOOTHING)), "merge")
+
+
+def _estimate(corpus: Corpus, settings: Settings, n_states: int) -> SpectralModel:
+    """Hankel block, decomposition, automaton: Balle et al. 2014."""
+    block = count_hankel(corpus, find_basis(corpus, settings.basis, settings.statistic))
+    return learn_spectral(block, n_states, seed=settings.seed)
+
+
+def _estimate_all_ranks(corpus: Corpus, settings: Settings) -> tuple[SpectralModel, list[int]]:
+    """An estimate that can be truncated to each of the ranks to try."""
+    model = _estimate(corpus, settings, settings.n_states or max(RANKS))
+    tried = RANKS if settings.n_states is None else (settings.n_states,)
+    return model, sorted({min(rank, model.wfa.n_states) for rank in tried})
+
+
+class Shape(NamedTuple):
+    """What held-out strings choose for ``spectral``."""
+
+    rank: int
+    context_share: float = 0.0
+    backoff_share: float = USUAL_BACKOFF_SHARE
+
+
+def _predictor(model: SpectralModel, backoff: Ngrams, shape: Shape) -> Weighted:
+    cut = model.truncated(shape.rank)
+    return Weighted(
+        cut.wfa, cut.total, cut.contexts, cut.context_states, shape.context_share, backoff, shape.backoff_share
     )
-    return Learned(mixture, facts, np.zeros(0))
 
 
-def _alone(part: Part, name: str, n_states: int) -> Learned:
-    facts = [{"part": name, "states": n_states, "weight": 1.0}]
-    return Learned(Mixture((part,), np.ones(1)), facts, np.zeros(0))
-
-
-def _estimate(corpus: Corpus, settings: Settings) -> SpectralModel:
-    basis = settings.basis
-    if not isinstance(basis, Basis):
-        basis = find_basis(corpus, basis, settings.statistic)
-    return learn_spectral(count_hankel(corpus, basis), settings.n_states or max(RANKS), seed=settings.seed)
-
-
-def _ranks(settings: Settings, model: SpectralModel) -> list[int]:
-    if settings.n_states is not None:
-        return [min(settings.n_states, model.wfa.n_states)]
-    return sorted({min(rank, model.wfa.n_states) for rank in RANKS})
-
-
-def _spectral(corpus: Corpus, settings: Settings, dev: Corpus | None, report: Report) -> Learned:
-    """Rank, reset and back-off by held-out strings, then once more from all strings."""
-    if len(corpus) < FEW_STRINGS and dev is None:
-        model = _estimate(corpus, settings)
-        rank = _ranks(settings, model)[0]
-        part = _predictor(model.truncated(rank), learn_ngrams(corpus, BACKOFF_ORDER), 0.0, BACKOFF_SHARES[2])
+def _choose_shape(split: Split, settings: Settings, report: Report) -> Shape:
+    """The rank and the share of contexts together, then the share of back-off; the smallest rank without judges."""
+    model, ranks = _estimate_all_ranks(split.training, settings)
+    if split.judges is None:
         report()
-        return replace(_alone(part, "spectral", part.wfa.n_states), spectrum=model.singular_values)
-    training, held_out = hold_out(corpus, np.random.default_rng(settings.seed)) if dev is None else (corpus, dev)
-    judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
-    model, backoff = _estimate(training, settings), learn_ngrams(training, BACKOFF_ORDER)
+        return Shape(ranks[0])
+    judges, backoff = split.judges, learn_ngrams(split.training, BACKOFF_ORDER)
 
-    def score(rank: int, context_share: float, backoff_share: float) -> float:
-        predictor = _predictor(model.truncated(rank), backoff, context_share, backoff_share)
-        value = float(string_log_probs(judges, predictor).mean())
-        report(dev=f"{value:.4f}")
-        return value
+    def score(shape: Shape) -> float:
+        return _reported(judges, _predictor(model, backoff, shape), report)
 
-    usual = BACKOFF_SHARES[2]
-    choices = [(rank, share) for rank in _ranks(settings, model) for share in CONTEXT_SHARES]
-    rank, context_share = max(choices, key=lambda choice: score(choice[0], choice[1], usual))
-    backoff_share = max(BACKOFF_SHARES, key=lambda share: score(rank, context_share, share))
-    if dev is None:
-        model, backoff = _estimate(corpus, replace(settings, n_states=rank)), learn_ngrams(corpus, BACKOFF_ORDER)
-    part = _predictor(model.truncated(rank), backoff, context_share, backoff_share)
-    learned = _alone(part, "spectral", part.wfa.n_states)
-    learned.facts[0] |= {"context_share": context_share, "backoff_share": backoff_share}
-    return replace(learned, spectrum=model.singular_values)
+    best = max((Shape(rank, share) for rank in ranks for share in CONTEXT_SHARES), key=score)
+    return max((best._replace(backoff_share=share) for share in BACKOFF_SHARES), key=score)
 
 
-def _predictor(model: SpectralModel, backoff: Any, context_share: float, backoff_share: float) -> Weighted:
-    return Weighted(model.wfa, model.total, model.contexts, model.context_states, context_share, backoff, backoff_share)
+def _finish_spectral(corpus: Corpus, shape: Shape, settings: Settings, report: Report) -> tuple[Model, Facts]:
+    model = _estimate(corpus, settings, shape.rank)
+    part = _predictor(model, learn_ngrams(corpus, BACKOFF_ORDER), shape)
+    learned, facts = _alone(corpus, part, "spectral", model.singular_values)
+    facts[0] |= {"context_share": shape.context_share, "backoff_share": shape.backoff_share}
+    return learned, facts
 
 
-def _pivot(corpus: Corpus, settings: Settings, dev: Corpus | None, report: Report) -> Learned:
-    """The rank by held-out strings (by the corpus itself where it is small), then once more from all strings."""
-    training, held_out = corpus, corpus if dev is None else dev
-    if dev is None and len(corpus) >= FEW_STRINGS:
-        training, held_out = hold_out(corpus, np.random.default_rng(settings.seed))
-    judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
-    model, trees = _estimate(training, settings), trees_of(training)
+def _pivot_automaton(model: SpectralModel, trees: list[PrefixTree], rank: int, settings: Settings) -> WFA:
+    return soften(learn_pivot(model.truncated(rank), trees, settings.n_states or rank), PIVOT_SOFTNESS)
 
-    def automaton(rank: int) -> WFA:
-        # A touch of softness keeps every string possible.
-        return soften(learn_pivot(model.truncated(rank), trees, settings.n_states or rank), 0.01)
+
+def _choose_rank(split: Split, settings: Settings, report: Report) -> int:
+    """The rank whose pivots make held-out strings most probable; training strings judge if none could be held out."""
+    training = split.training
+    judges = grow_prefix_tree(training.tokens, training.offsets) if split.judges is None else split.judges
+    model, ranks = _estimate_all_ranks(training, settings)
+    trees = trees_of(training)
 
     def score(rank: int) -> float:
-        values = string_log_probs(judges, Weighted.probabilistic(automaton(rank)))
-        value = float(np.maximum(values, -1e4).mean())
-        report(dev=f"{value:.4f}")
-        return value
+        return _reported(judges, Weighted.probabilistic(_pivot_automaton(model, trees, rank, settings)), report)
 
-    rank = max(_ranks(settings, model), key=score)
-    if training is not corpus:
-        model, trees = _estimate(corpus, replace(settings, n_states=rank)), trees_of(corpus)
-    part = Weighted.probabilistic(automaton(rank))
-    learned = _alone(part, "pivot", part.wfa.n_states)
-    return replace(learned, spectrum=model.singular_values)
+    return max(ranks, key=score)
+
+
+def _finish_pivot(corpus: Corpus, rank: int, settings: Settings, report: Report) -> tuple[Model, Facts]:
+    model = _estimate(corpus, settings, rank)
+    wfa = _pivot_automaton(model, trees_of(corpus), rank, settings)
+    return _alone(corpus, Weighted.probabilistic(wfa), "pivot", model.singular_values)
+
+
+def _reported(judges: PrefixTree, part: Part, report: Report) -> float:
+    """Mean log-probability of the held-out strings."""
+    values = string_log_probs(judges, part)
+    value = float(np.where(np.isfinite(values), values, IMPOSSIBLE).mean())
+    report(dev=f"{value:.4f}")
+    return value
+
+
+WITHOUT_CHOICE: dict[str, Callable[[Corpus, Settings], tuple[Model, Facts]]] = {
+    "unigram": _ngram,
+    "bigram": _ngram,
+    "ngram": _ngram,
+    "merge": _merge,
+}
+WITH_CHOICE: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Model, Facts]]]] = {
+    "spectral": (_choose_shape, _finish_spectral),
+    "pivot": (_choose_rank, _finish_pivot),
+}
+"""What chooses by held-out strings, and what learns from all strings with that choice; all others search."""

@@ -1,13 +1,14 @@
 """Deterministic automata by merging the states of a prefix tree.
 
-Start with one state per frequent prefix and merge those that continue alike, until every state has been compared with
-all that were kept ("red" states, with the most frequent unmerged successor, "blue", taken next). Two states and, with
-them, all that follows are merged when the evidence says so:
+Start with one state for each frequent prefix. Compare the most frequent successor that is not merged yet (the "blue"
+state) with all states kept so far (the "red" ones), and merge it with the one that continues most alike, or keep it.
+Two states, and with them all that follows, are merged if the evidence favours it:
 
     score = sum over merged pairs of  log P(c + c') - log P(c) - log P(c')  > 0
 
-with P the Dirichlet-multinomial probability of the counts c of what follows a state (symbols and end). On samples of
-deterministic automata this finds the automaton itself; on others a deterministic approximation to start EM from.
+where P is the Dirichlet-multinomial probability of the counts c of what follows a state (symbols and end). On a large
+sample of a deterministic automaton this finds that automaton; on other samples it finds a deterministic approximation
+from which EM can start.
 """
 
 from __future__ import annotations
@@ -22,12 +23,20 @@ from spectragram.inference.prefix_tree import PrefixTree
 __all__ = ["merge_states"]
 
 MIN_PASSES = 5
-"""Prefixes seen less often get no state of their own at the start; they still count for what follows their parents."""
+"""Prefixes seen less often have no state of their own at the start; they still count for what follows their parents.
+Chosen by hand, not tuned."""
 MIN_EVIDENCE = 10
-"""A blue state seen less often is merged with the best fitting red one whatever the score."""
+"""A blue state seen less often is merged with the red state that fits best, whatever the score. Chosen by hand, not
+tuned."""
+MAX_STATES = 200
+"""Chosen by hand to bound the time of merging, which compares every blue state with every red one."""
+CONCENTRATION = 0.5
+"""Parameter of the Dirichlet distribution: Jeffreys' prior. Not tuned."""
 
 
-def merge_states(tree: PrefixTree, n_symbols: int, *, max_states: int = 200, concentration: float = 0.5) -> DFA:
+def merge_states(
+    tree: PrefixTree, n_symbols: int, *, max_states: int = MAX_STATES, concentration: float = CONCENTRATION
+) -> DFA:
     """Learn a deterministic automaton of at most ``max_states`` states from a prefix tree of counts."""
     frequent = tree.through >= MIN_PASSES
     frequent[0] = True
@@ -51,8 +60,15 @@ def merge_states(tree: PrefixTree, n_symbols: int, *, max_states: int = 200, con
 
 
 @njit(cache=True, nogil=True)
-def _red_blue(target, counts, per_symbol, per_state, max_states, min_evidence):  # type: ignore[no-untyped-def]
-    """Merge in place; returns the states kept, the start first."""
+def _red_blue(
+    target: np.ndarray,
+    counts: np.ndarray,
+    per_symbol: np.ndarray,
+    per_state: np.ndarray,
+    max_states: int,
+    min_evidence: int,
+) -> np.ndarray:
+    """Merge in place; returns the states that are kept, the start first."""
     n, k = target.shape
     red = np.empty(max(max_states, 1), np.int64)
     is_red = np.zeros(n, np.bool_)
@@ -86,8 +102,19 @@ def _red_blue(target, counts, per_symbol, per_state, max_states, min_evidence): 
 
 
 @njit(cache=True, nogil=True)
-def _fold(target, counts, state, subtree, per_symbol, per_state, pairs, log, added, keep):  # type: ignore[no-untyped-def]
-    """Merge a subtree into a state, and what follows with what follows; undone again unless ``keep``."""
+def _fold(
+    target: np.ndarray,
+    counts: np.ndarray,
+    state: int,
+    subtree: int,
+    per_symbol: np.ndarray,
+    per_state: np.ndarray,
+    pairs: np.ndarray,
+    log: np.ndarray,
+    added: np.ndarray,
+    keep: bool,
+) -> float:
+    """Merge a subtree into a state, node by node, and return the score; undo it unless ``keep``."""
     n_pairs, n_log, n_added, score = 1, 0, 0, 0.0
     pairs[0, 0], pairs[1, 0] = state, subtree
     n_events = counts.shape[1]

@@ -2,28 +2,35 @@
 
     p(s | u) = (max(c(u s) - d, 0) + d n(u) p(s | u')) / c(u)
 
-with c the counts, n(u) the number of different continuations of u, u' = u without its oldest symbol, and d a discount
-(interpolated absolute discounting). Baselines, and what other models fall back on.
+where c are counts, n(u) is the number of different continuations of u, u' is u without its oldest symbol, and d is a
+discount (interpolated absolute discounting). They serve as baselines and as the back-off of other models.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from spectragram.automata.contexts import PAST, ContextTree, find_gaps, frequent_contexts
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
-from spectragram.errors import InputError
+from spectragram.errors import InputError, ParameterError
+from spectragram.estimator import prefixed, without_prefix
 from spectragram.inference.prefix_tree import PrefixTree
 
 __all__ = ["Ngrams", "learn_ngrams"]
 
 DISCOUNT = 0.75
+"""The usual value of absolute discounting (Ney, Essen & Kneser 1994). Not tuned here."""
+UNSEEN = 0.1
+"""Count added to every symbol in the empty context, for symbols of the alphabet that never occurred. Chosen by hand,
+not tuned."""
 MAX_CONTEXTS = 100_000
+"""Rarer contexts are dropped. Chosen by hand to bound memory: the table has one row of n_symbols + 1 numbers each."""
 MAX_DENSE = 2000
-"""Contexts above this many are too many for matrices."""
+"""A model with more contexts is not turned into matrices. Chosen by hand: one matrix of this size takes 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -44,27 +51,44 @@ class Ngrams:
         """Size of the alphabet."""
         return self.table.shape[1] - 1
 
+    @property
+    def n_states(self) -> int:
+        """Number of contexts, which are the states of the automaton."""
+        return len(self.table)
+
     def next_distributions(self, tree: PrefixTree) -> tuple[np.ndarray, int]:
-        """What follows each prefix, (n_nodes, n_symbols + 1), and the number of repaired values: none, ever."""
+        """Distribution of what follows each prefix, (n_nodes, n_symbols + 1); the number of repaired values is 0."""
         return self.table[self.contexts.locate_nodes(tree)], 0
 
     def to_wfa(self) -> WFA:
-        """The same model as a weighted automaton: one state per context, one move per symbol."""
+        """The same model as a weighted automaton: one state for each context, one move for each symbol."""
         n, k = len(self.table), self.n_symbols
         if n > MAX_DENSE:
             raise InputError(
-                f"a k-gram part of {n} contexts makes too large an automaton",
-                remedy=f"train with a learner without k-grams (pivot+em, ...), or of at most {MAX_DENSE} contexts",
+                f"the k-grams in this model have {n} contexts, too many for the states of one automaton",
+                remedy=f"train with a learner without k-grams (pivot+em, ...), or with at most {MAX_DENSE} contexts",
             )
         operators = np.zeros((k, n, n))
         paths = self._paths()
         for symbol in range(k):
-            # Contexts are read away from the gap: after one more symbol that one comes first.
+            # Contexts are read away from the gap, so the new symbol comes first.
             following = [self._deepest([symbol, *path]) for path in paths]
             operators[symbol, np.arange(n), following] = self.table[:, symbol]
         initial = np.zeros(n)
         initial[self.contexts.marker_node] = 1.0
         return WFA(initial, operators, self.table[:, k])
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain values and arrays, as model files hold them."""
+        return {"type": "ngrams"}, {"table": self.table, **prefixed("contexts", self.contexts.to_arrays())}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray], n_symbols: int) -> Ngrams:
+        """Inverse of :meth:`to_state`; ``ValueError`` if the arrays do not fit together."""
+        contexts = ContextTree.from_arrays(without_prefix("contexts", arrays), n_symbols, PAST)
+        if arrays["table"].shape != (len(contexts.parent), n_symbols + 1):
+            raise ValueError("contexts and their distributions do not fit together")
+        return cls(contexts, arrays["table"])
 
     def _paths(self) -> list[list[int]]:
         paths: list[list[int]] = [[]]
@@ -84,9 +108,9 @@ class Ngrams:
 
 
 def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_contexts: int = MAX_CONTEXTS) -> Ngrams:
-    """Count and smooth a k-gram model; of all contexts at most the ``max_contexts`` most frequent are kept."""
+    """Count and smooth a k-gram model, k = ``order``; only the ``max_contexts`` most frequent contexts are kept."""
     if order < 1:
-        raise InputError(f"order={order}", remedy="give 1 (unigram) or more")
+        raise ParameterError("order", order, remedy="give 1 (unigram) or more")
     k = len(corpus.vocabulary)
     gaps = find_gaps(corpus.tokens, corpus.offsets, k)
     elements = frequent_contexts(gaps, PAST, max_contexts, max_length=order - 1, markers=True) if order > 1 else [()]
@@ -99,8 +123,7 @@ def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_
 
 def _interpolated(counts: np.ndarray, parent: np.ndarray, discount: float) -> np.ndarray:
     table = np.empty_like(counts)
-    # A little mass for symbols of the alphabet that never occurred.
-    table[0] = (counts[0] + 0.1) / (counts[0].sum() + 0.1 * counts.shape[1])
+    table[0] = (counts[0] + UNSEEN) / (counts[0].sum() + UNSEEN * counts.shape[1])
     totals = counts.sum(axis=1)
     kept = np.maximum(counts - discount, 0.0)
     freed = totals - kept.sum(axis=1)
@@ -110,7 +133,7 @@ def _interpolated(counts: np.ndarray, parent: np.ndarray, discount: float) -> np
     for level in range(1, int(depth.max(initial=0)) + 1):
         nodes = np.flatnonzero(depth == level)
         backed_off = kept[nodes] + freed[nodes, None] * table[parent[nodes]]
-        # A context that never occurred (the begin marker of a corpus without strings) takes its parent's row.
+        # A context that never occurred (the begin marker if there are no strings) takes its parent's row.
         table[nodes] = np.where(
             totals[nodes, None] > 0, backed_off / np.maximum(totals[nodes, None], 1.0), table[parent[nodes]]
         )

@@ -1,11 +1,12 @@
 """The default learner: many starts, few survivors, one mixture.
 
-Which automaton suits a corpus is not known beforehand: a deterministic one, one of few states with soft moves, one of
-many. So candidates of several kinds and sizes are started from spectral estimates and from state merging, improved by
-a few EM iterations, and judged on strings held out from training; the best half goes on, twice. The survivors are
-mixed with the weights that held-out strings give them, and finished on all strings.
+Which automaton suits a corpus is not known in advance: a deterministic one, a small one with soft moves, a large one.
+Candidates of several kinds and sizes are therefore started from spectral estimates and from state merging, improved by
+a few EM iterations, and scored on held-out strings; after each round the better half goes on. The survivors are mixed
+with the weights that make held-out strings most probable, and finished on all strings.
 
-Work is limited by a budget of floating-point operations, not by a clock: the same corpus gives the same model anywhere.
+Work is limited by a number of floating-point operations, not by a clock, so the same corpus gives the same model on
+every machine.
 """
 
 from __future__ import annotations
@@ -13,89 +14,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from spectragram.automata.em import PRIOR, log_probs, random_start, run_em, trees_of
+from spectragram.automata.em import log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
+from spectragram.automata.held_out import Split, sample_strings
 from spectragram.automata.merging import merge_states
-from spectragram.automata.model import Mixture, Part, Weighted, string_log_probs
-from spectragram.automata.ngram import Ngrams, learn_ngrams
-from spectragram.automata.pivot import learn_pivot
+from spectragram.automata.model import Model, Part, Weighted, string_log_probs
+from spectragram.automata.ngram import learn_ngrams
+from spectragram.automata.pivot import cluster_start, learn_pivot, soften
+from spectragram.automata.settings import Effort, Settings
 from spectragram.automata.spectral import SpectralModel, learn_spectral
-from spectragram.automata.starts import cluster_start, soften
-from spectragram.automata.strings import hold_out, sample_strings
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
-from spectragram.engine.progress import Report, silent
+from spectragram.engine.progress import Report
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 from spectragram.learning.mixtures import held_out_weights
 
-__all__ = ["EFFORTS", "Effort", "search"]
+__all__ = ["Finalists", "choose_finalists", "mix_finalists"]
 
-FEW_STRINGS = 20
-"""Below this nothing can be held out."""
 FAR_BEHIND = 0.03
-"""Share of its log-probability by which a kind may trail the best and still go on."""
+"""The best candidate of a kind goes on if its log-probability is at most this share worse than the best of all. Chosen
+by hand, not tuned."""
 LEAST_WEIGHT = 0.02
-"""Parts that held-out strings give less are dropped."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard to look, and where.
-
-    Attributes
-    ----------
-    kinds : starts tried: "merge", "pivot", "cluster" (of spectral states), "random"; "hmm" is "pivot" with next symbol
-        and next state independent
-    sizes : numbers of states tried
-    bases : sizes of the Hankel bases that the starts come from
-    rounds : EM iterations of each round; after each the better half of the candidates stays
-    finalists : how many are mixed
-    explored_tokens : the rounds use a sample of about this many tokens
-    budget : floating-point operations for the finalists' last iterations
-    orders : k-gram models that join the mixture
-    """
-
-    kinds: tuple[str, ...] = ("merge", "pivot", "hmm")
-    sizes: tuple[int, ...] = (5, 12, 24, 40, 64)
-    bases: tuple[int, ...] = (500, 2000)
-    rounds: tuple[int, ...] = (12, 24)
-    finalists: int = 4
-    explored_tokens: int = 150_000
-    budget: float = 3e11
-    orders: tuple[int, ...] = (2, 4)
-
-
-EFFORTS = {
-    "fast": Effort(
-        kinds=("merge", "pivot"),
-        sizes=(16, 40),
-        bases=(500,),
-        rounds=(12,),
-        finalists=1,
-        explored_tokens=100_000,
-        budget=5e10,
-        orders=(2, 3),
-    ),
-    "default": Effort(),
-    "best": Effort(
-        sizes=(5, 8, 14, 20, 30, 45, 64, 90),
-        bases=(500, 2000),
-        rounds=(20, 40, 60),
-        finalists=6,
-        explored_tokens=500_000,
-        budget=3e12,
-        orders=(2, 3, 5),
-    ),
-}
+"""Parts that get less weight from held-out strings are dropped. Chosen by hand: they hardly change predictions."""
+LAST_ITERATIONS = 4
+"""EM iterations on all strings in the end, and the fewest that a budget pays for. Chosen by hand, not tuned: only a
+tenth of the strings is new."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """An automaton on trial: where it came from and how well it does on held-out strings (mean log-probability)."""
+    """An automaton on trial: its kind of start, its name, and the mean log-probability of held-out strings."""
 
     kind: str
     name: str
@@ -108,77 +61,110 @@ class Candidate:
         return self.kind == "hmm"
 
 
-def search(
-    corpus: Corpus,
-    effort: Effort,
-    *,
-    dev: Corpus | None = None,
-    seed: int = 0,
-    prior: float = PRIOR,
-    max_iter: int = 100,
-    n_jobs: int = 1,
-    report: Report = silent,
-) -> tuple[Mixture, list[dict[str, object]]]:
-    """Learn a mixture from a corpus; also returns what was found out about each part.
+@dataclass(frozen=True)
+class Finalists:
+    """What held-out strings decided: automata and orders of k-grams, and their weights in this order."""
 
-    ``dev`` are strings to judge by; without them some of the corpus are held out, and used in the end.
-    """
-    if len(corpus) < FEW_STRINGS and dev is None:
-        return _tiny_model(corpus, prior, report)
-    rng = np.random.default_rng(seed)
-    training, held_out = hold_out(corpus, rng) if dev is None else (corpus, dev)
-    judges = grow_prefix_tree(held_out.tokens, held_out.offsets)
-    explored = sample_strings(training, effort.explored_tokens, rng)
+    candidates: tuple[Candidate, ...]
+    orders: tuple[int, ...]
+    weights: np.ndarray
+
+
+def choose_finalists(split: Split, settings: Settings, report: Report) -> Finalists:
+    """Try many candidates; held-out strings choose the best and weight them."""
+    if split.judges is None:
+        return _undecided(split.training)
+    effort = settings.effort
+    explored = sample_strings(split.training, effort.explored_tokens, split.rng)
     explored_trees = trees_of(explored)
-    candidates = _starts(training, explored, explored_trees, effort, rng)
-    candidates = _rounds(candidates, explored_trees, judges, effort, prior, n_jobs, report)
-    trees = trees_of(training)
+    candidates = _starts(split.training, explored, explored_trees, effort, split.rng)
+    candidates = _rounds(candidates, explored_trees, split.judges, settings, report)
+    trees = trees_of(split.training)
     finalists: list[Candidate] = []
     for candidate in candidates:
-        iterations = _affordable(trees, candidate.wfa.n_states, effort.budget / len(candidates), max_iter)
+        budget = effort.budget / len(candidates)
         fitted = run_em(
             trees,
             candidate.wfa,
-            max_iter=iterations,
-            prior=prior,
+            max_iter=_affordable(trees, candidate.wfa.n_states, budget, settings.max_iter),
+            prior=settings.prior,
             tied=candidate.tied,
-            held_out=[judges],
-            n_jobs=n_jobs,
+            held_out=[split.judges],
+            n_jobs=settings.n_jobs,
             report=report,
         )
         finalists.append(replace(candidate, wfa=fitted.wfa))
     parts: list[Part] = [Weighted.probabilistic(finalist.wfa) for finalist in finalists]
-    parts += [learn_ngrams(training, order) for order in effort.orders]
-    weights = held_out_weights([string_log_probs(judges, part) for part in parts])
-    return _finish(corpus, finalists, effort.orders, weights, prior, n_jobs, report)
+    parts += [learn_ngrams(split.training, order) for order in effort.orders]
+    weights = held_out_weights([string_log_probs(split.judges, part) for part in parts])
+    return Finalists(tuple(finalists), effort.orders, weights)
+
+
+def mix_finalists(
+    corpus: Corpus, chosen: Finalists, settings: Settings, report: Report
+) -> tuple[Model, list[dict[str, Any]]]:
+    """Learn once more from all strings, without the parts that hardly count; also returns facts about each part."""
+    weights = chosen.weights
+    least = min(LEAST_WEIGHT, float(weights.max()))
+    trees = trees_of(corpus)
+    names: list[str] = []
+    parts: list[Part] = []
+    for candidate, weight in zip(chosen.candidates, weights, strict=False):
+        if weight >= least:
+            fitted = run_em(
+                trees,
+                candidate.wfa,
+                max_iter=LAST_ITERATIONS,
+                prior=settings.prior,
+                tied=candidate.tied,
+                n_jobs=settings.n_jobs,
+                report=report,
+            )
+            names.append(candidate.name)
+            parts.append(Weighted.probabilistic(fitted.wfa))
+    for order, weight in zip(chosen.orders, weights[len(chosen.candidates) :], strict=True):
+        if weight >= least:
+            names.append(f"{order}-gram")
+            parts.append(learn_ngrams(corpus, order))
+    shares = weights[weights >= least] / weights[weights >= least].sum()
+    facts = [
+        {"part": name, "states": part.n_states, "weight": round(float(share), 4)}
+        for name, part, share in zip(names, parts, shares, strict=True)
+    ]
+    return Model.of(corpus, parts, shares), facts
+
+
+def _undecided(corpus: Corpus) -> Finalists:
+    """If nothing can be held out: a merged automaton and a bigram, with equal weights."""
+    tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
+    merged = merge_states(tree, len(corpus.vocabulary)).to_wfa()
+    return Finalists((Candidate("merge", "merge", merged),), (2,), np.array([0.5, 0.5]))
 
 
 def _rounds(
     candidates: list[Candidate],
     trees: Sequence[PrefixTree],
     judges: PrefixTree,
-    effort: Effort,
-    prior: float,
-    n_jobs: int,
+    settings: Settings,
     report: Report,
 ) -> list[Candidate]:
     def improve(candidate: Candidate, iterations: int) -> Candidate:
-        fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=prior, tied=candidate.tied)
+        fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=settings.prior, tied=candidate.tied)
         score = float(log_probs([judges], fitted.wfa)[0].mean())
         report(dev=f"{score:.4f}")
         return replace(candidate, wfa=fitted.wfa, score=score)
 
-    for round_, iterations in enumerate(effort.rounds, start=1):
-        # The largest first, so that no thread is left with a long one in the end.
+    rounds, n_finalists = settings.effort.rounds, settings.effort.finalists
+    for round_, iterations in enumerate(rounds, start=1):
+        # The largest first, so that no thread has a long one left when the others are done.
         candidates = sorted(candidates, key=lambda candidate: -candidate.wfa.n_states)
-        improved = map_threads(partial(improve, iterations=iterations), candidates, n_jobs)
-        last = round_ == len(effort.rounds)
-        candidates = _survivors(improved, effort.finalists if last else (len(improved) + 1) // 2)
+        improved = map_threads(partial(improve, iterations=iterations), candidates, settings.n_jobs)
+        candidates = _survivors(improved, n_finalists if round_ == len(rounds) else (len(improved) + 1) // 2)
     return candidates
 
 
 def _survivors(candidates: list[Candidate], n: int) -> list[Candidate]:
-    """The best ``n``, and the best of every kind that is not far behind: kinds converge at different speeds."""
+    """The best ``n``, and the best of every kind that is not far behind, since kinds converge at different speeds."""
     ordered = sorted(candidates, key=lambda candidate: -candidate.score)
     best_of_kind = {candidate.kind: candidate for candidate in reversed(ordered)}
     good_enough = ordered[0].score - FAR_BEHIND * abs(ordered[0].score)
@@ -186,10 +172,10 @@ def _survivors(candidates: list[Candidate], n: int) -> list[Candidate]:
 
 
 def _starts(
-    training: Corpus, corpus: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator
+    training: Corpus, explored: Corpus, trees: Sequence[PrefixTree], effort: Effort, rng: np.random.Generator
 ) -> list[Candidate]:
-    """Merging is quick and needs all strings; the others start from the explored sample."""
-    n_symbols = len(corpus.vocabulary)
+    """Merging is fast and needs all strings; the others start from the explored sample."""
+    n_symbols = len(training.vocabulary)
     starts = []
     if "merge" in effort.kinds:
         whole = grow_prefix_tree(training.tokens, training.offsets)
@@ -200,7 +186,7 @@ def _starts(
     if not {"pivot", "hmm", "cluster"} & set(effort.kinds):
         return starts
     for basis in effort.bases:
-        largest = learn_spectral(count_hankel(corpus, find_basis(corpus, basis)), max(effort.sizes))
+        largest = learn_spectral(count_hankel(explored, find_basis(explored, basis)), max(effort.sizes))
         for size in effort.sizes:
             starts += _spectral_starts(largest.truncated(size), trees, size, basis, effort, rng)
     # A corpus of low rank gives the same start for several sizes.
@@ -228,63 +214,7 @@ def _spectral_starts(
     return starts
 
 
-def _finish(
-    corpus: Corpus,
-    finalists: list[Candidate],
-    orders: tuple[int, ...],
-    weights: np.ndarray,
-    prior: float,
-    n_jobs: int,
-    report: Report,
-) -> tuple[Mixture, list[dict[str, object]]]:
-    """Drop what hardly counts and learn the rest once more from all strings, the held-out ones included."""
-    least = min(LEAST_WEIGHT, float(weights.max()))
-    trees = trees_of(corpus)
-    names: list[str] = []
-    parts: list[Part] = []
-    for finalist, weight in zip(finalists, weights, strict=False):
-        if weight >= least:
-            fitted = run_em(
-                trees, finalist.wfa, max_iter=4, prior=prior, tied=finalist.tied, n_jobs=n_jobs, report=report
-            )
-            names.append(finalist.name)
-            parts.append(Weighted.probabilistic(fitted.wfa))
-    for order, weight in zip(orders, weights[len(finalists) :], strict=True):
-        if weight >= least:
-            names.append(f"{order}-gram")
-            parts.append(learn_ngrams(corpus, order))
-    shares = weights[weights >= least] / weights[weights >= least].sum()
-    facts: list[dict[str, object]] = [
-        {"part": name, "states": _size(part), "weight": round(float(share), 4)}
-        for name, part, share in zip(names, parts, shares, strict=True)
-    ]
-    return Mixture(tuple(parts), shares), facts
-
-
-def _size(part: Part) -> int:
-    return (
-        part.wfa.n_states
-        if isinstance(part, Weighted)
-        else len(part.contexts.parent)
-        if isinstance(part, Ngrams)
-        else 0
-    )
-
-
-def _tiny_model(corpus: Corpus, prior: float, report: Report) -> tuple[Mixture, list[dict[str, object]]]:
-    """Too little to hold anything out: a bigram and a merged automaton, half and half."""
-    tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-    merged = merge_states(tree, len(corpus.vocabulary)).to_wfa()
-    fitted = run_em([tree], merged, max_iter=4, prior=prior, report=report).wfa
-    parts: tuple[Part, ...] = (Weighted.probabilistic(fitted), learn_ngrams(corpus, 2))
-    facts = [
-        {"part": name, "states": _size(part), "weight": 0.5}
-        for name, part in zip(("merge", "2-gram"), parts, strict=True)
-    ]
-    return Mixture(parts, np.array([0.5, 0.5])), facts
-
-
 def _affordable(trees: Sequence[PrefixTree], n_states: int, budget: float, max_iter: int) -> int:
-    """EM iterations for ``budget`` operations: forward, backward and counts are 2 m^2 each per node."""
+    """EM iterations for ``budget`` operations; forward, backward and counts each take 2 m^2 operations for a node."""
     cost = 6.0 * sum(map(len, trees)) * n_states**2
-    return int(np.clip(budget / cost, 4, max_iter))
+    return int(np.clip(budget / cost, LAST_ITERATIONS, max_iter))

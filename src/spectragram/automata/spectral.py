@@ -2,16 +2,16 @@
 
     H = U Sigma V'    A_sigma = (H V)^+ H_sigma V    alpha_1' = h_{lambda,S}' V    alpha_inf = (H V)^+ h_{P,lambda}
 
-(Balle et al. 2014, section 4.2.) Before the decomposition rows and columns are scaled by the inverse roots of their
-counts; as P = D_u^-1 U Sigma and S = V' D_v^-1 are then the rank factorisation of H, lemma 4.1 holds unchanged.
+(Balle et al. 2014, section 4.2.) Before the decomposition, rows and columns are scaled by the inverse square roots of
+their counts. P = D_u^-1 U Sigma and S = V' D_v^-1 are then a rank factorisation of H, and Lemma 4.1 holds unchanged.
 
     paper                here                              shape
     P, S                 elements of a basis               p prefixes, s suffixes
     U, Sigma, V          Subspace                          (p, m), (m,), (s, m)
     alpha~_inf           SpectralModel.total               (m,)     weight of "anything may follow"
     H = P S              WFA.forward, WFA.backward         rows of P, columns of S (section 4.1)
-    lemma 4.1            automaton_from_block
-    lemma 3.1            WFA.change_statistic
+    Lemma 4.1            automaton_from_block
+    Lemma 3.1            WFA.change_statistic
 """
 
 from __future__ import annotations
@@ -30,22 +30,32 @@ from spectragram.spectral.subspace import find_subspace
 __all__ = ["SpectralModel", "automaton_from_block", "learn_spectral"]
 
 KAPPA = 5.0
-"""Added to counts before scaling: rows seen a few times must not outweigh the rest."""
-DENSE_ENTRIES = 500_000
+"""Added to counts before scaling, so that rows seen a few times do not dominate. The value that this library uses for
+features of every kind; not tuned on automata."""
 SMALLEST = 0.01
-"""Singular values below this share of the largest are noise, and are never inverted."""
+"""Singular values below this share of the largest are treated as noise and never inverted. The threshold of
+Cohen et al. 2013; not tuned on automata."""
+DENSE_ENTRIES, DENSE_SHARE = 500_000, 0.2
+"""Blocks with more entries, of which a smaller share is not zero, are decomposed as sparse matrices. Chosen by hand to
+save time; the result is the same up to rounding."""
+CANCELLED = 1e-3
+"""A state is unusable if its total weight is a smaller share than this of the sum of its absolute terms. Chosen by
+hand, not tuned."""
+TINY = 1e-300
+"""A guard against division by zero; any tiny value does."""
 
 
 @dataclass(frozen=True)
 class SpectralModel:
-    """An estimated automaton with what prediction needs beside it.
+    """An estimated automaton, and what prediction needs in addition.
 
     Attributes
     ----------
     wfa : the automaton of f
     total : shape (m,), so that forward . total = f_p
     singular_values : shape (m,)
-    contexts, context_states : the pasts of the basis, and the state each stands for, (past nodes, m), total 1
+    contexts : the pasts of the basis
+    context_states : shape (past nodes, m), the state that each past stands for, scaled to total 1
     """
 
     wfa: WFA
@@ -55,7 +65,7 @@ class SpectralModel:
     context_states: np.ndarray
 
     def truncated(self, n_states: int) -> SpectralModel:
-        """The model of the ``n_states`` largest singular values: the leading part of every array."""
+        """The model of the ``n_states`` largest singular values, which is the leading part of every array."""
         m = min(n_states, self.wfa.n_states)
         wfa = WFA(self.wfa.initial[:m], self.wfa.operators[:, :m, :m], self.wfa.final[:m])
         total = self.total[:m]
@@ -66,19 +76,19 @@ class SpectralModel:
 def automaton_from_block(
     block: HankelBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
 ) -> tuple[WFA, np.ndarray | None, np.ndarray, np.ndarray]:
-    """The automaton of the function the block belongs to, of at most ``n_states`` states (lemma 4.1).
+    """The automaton of the function that the block was filled with, of at most ``n_states`` states (Lemma 4.1).
 
-    Returns it, the weights of "anything may follow" where the block knows them, the singular values of the scaled
-    block, and the map (s, m) from rows of H to states.
+    Returns the automaton; the weights of "anything may follow" (m,) if the block has them; the singular values (m,) of
+    the scaled block; and the map (s, m) from rows of H to states.
     """
     row_scale, column_scale = block.scales(kappa)
     scaled = row_scale[:, None] * block.matrix * column_scale
     if not np.isfinite(scaled).all():
-        raise InputError("a Hankel block with values that are not finite", remedy="check the function or the counts")
+        raise InputError("the Hankel block has infinite or undefined values", remedy="check the function or the counts")
     if not scaled.any():
-        raise InputError("a Hankel block of zeros only", remedy="choose a basis of strings that occur")
-    # Blocks of rare strings are mostly zeros: products with a sparse one are several times quicker.
-    mostly_zeros = scaled.size > DENSE_ENTRIES and np.count_nonzero(scaled) < 0.2 * scaled.size
+        raise InputError("the Hankel block is all zero", remedy="choose a basis of strings that occur")
+    # Blocks of rare strings are mostly zero: products with a sparse matrix are several times faster.
+    mostly_zeros = scaled.size > DENSE_ENTRIES and np.count_nonzero(scaled) < DENSE_SHARE * scaled.size
     subspace = find_subspace(sparse.csr_array(scaled) if mostly_zeros else scaled, n_states, truncate=True, rng=seed)
     kept = subspace.singular_values > smallest * subspace.singular_values[0]
     U, sigma, V = subspace.left[:, kept], subspace.singular_values[kept], subspace.right[:, kept]
@@ -93,10 +103,10 @@ def automaton_from_block(
 def learn_spectral(
     block: CountedBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
 ) -> SpectralModel:
-    """Learn from counts of any statistic; Lemma 3.1 turns the automaton into that of f where it is of another.
+    """Learn from counts of any statistic; Lemma 3.1 converts the automaton of another statistic into that of f.
 
-    A spectral estimate of a few strings may make the inversion of Lemma 3.1 impossible (RankError); the statistic
-    ``marked`` needs none.
+    An estimate from few strings may make the inversion in Lemma 3.1 impossible (RankError). The statistic ``marked``
+    needs no inversion.
     """
     wfa, total, sigma, to_state = automaton_from_block(block, n_states, kappa=kappa, smallest=smallest, seed=seed)
     statistic = block.basis.statistic
@@ -112,12 +122,12 @@ def learn_spectral(
 
 
 def _with_total_one(states: np.ndarray, total: np.ndarray, contexts: ContextTree) -> np.ndarray:
-    """Scale rows so that row . total = 1; rows of which that is impossible take their parent's."""
+    """Scale rows so that row . total = 1; rows for which that is impossible are replaced by their parent's."""
     weight = states @ total
-    good = weight > 1e-3 * np.abs(states * total).sum(axis=1)
+    good = weight > CANCELLED * np.abs(states * total).sum(axis=1)
     scaled = states / np.where(good, weight, 1.0)[:, None]
     if not good[0]:
-        scaled[0] = total / max(float(total @ total), 1e-300)
+        scaled[0] = total / max(float(total @ total), TINY)
     for node in np.flatnonzero(~good):
         if node:
             scaled[node] = scaled[contexts.parent[node]]

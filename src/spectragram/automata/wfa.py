@@ -1,4 +1,4 @@
-"""Weighted finite automata as arrays, and what can be done with them exactly.
+"""Weighted finite automata as arrays, and exact operations on them.
 
     f(x_1 ... x_T) = alpha_1' A_{x_1} ... A_{x_T} alpha_inf            (Balle et al. 2014, section 2)
 
@@ -12,8 +12,8 @@
     M^-1 A M                     change_of_basis
     Lemma 3.1                    change_statistic
 
-Every learner returns these arrays. A probabilistic automaton (PNFA) is the case of non-negative weights in which the
-initial ones sum to 1 and so do, in each state, all ways to leave it.
+Every learner returns these arrays. An automaton is probabilistic (a PNFA) if no weight is negative, the initial weights
+sum to 1, and so do, in each state, the weights of all moves and the final weight.
 """
 
 from __future__ import annotations
@@ -29,6 +29,12 @@ from spectragram.display import shown_by
 from spectragram.errors import InputError, RankError
 
 __all__ = ["WFA", "Statistic"]
+
+CONVERGES = 1e-12
+"""Sums over all strings count as divergent if the spectral radius is this close to 1: the inverse of I - A would then
+consist of rounding error. Any value near the rounding error does."""
+CHECKED_STRINGS = 10**5
+"""Most strings of one length whose signs are checked. Chosen by hand to bound time and memory."""
 
 Statistic = Literal["string", "prefix", "substring"]
 String = Sequence[int]
@@ -52,7 +58,7 @@ class WFA:
                 remedy="give initial (m,), operators (k, m, m) and final (m,)",
             )
         if not all(np.isfinite(array).all() for array in (self.initial, self.operators, self.final)):
-            raise InputError("weights that are not finite numbers", remedy="check the moments they come from")
+            raise InputError("some weights are infinite or undefined", remedy="check the moments they come from")
 
     # -- values ---------------------------------------------------------------------------------------------------
 
@@ -74,7 +80,7 @@ class WFA:
     _repr_svg_ = shown_by("automaton_svg")
 
     def value(self, string: String) -> float:
-        """f(x). For long strings use :class:`~spectragram.automata.Automaton`, which keeps the scale apart."""
+        """f(x), which underflows for long strings; :class:`~spectragram.automata.Automaton` computes logarithms."""
         return float(self.forward(string) @ self.final)
 
     def values(self, strings: Iterable[String]) -> np.ndarray:
@@ -82,14 +88,14 @@ class WFA:
         return np.array([self.value(string) for string in strings])
 
     def forward(self, string: String) -> np.ndarray:
-        """alpha_1' A_x, the row of P that belongs to x in H_f = P S, shape (m,)."""
+        """alpha_1' A_x, which is row x of P in H_f = P S, shape (m,)."""
         row = self.initial
         for symbol in string:
             row = row @ self.operators[symbol]
         return row
 
     def backward(self, string: String) -> np.ndarray:
-        """A_x alpha_inf, the column of S that belongs to x in H_f = P S, shape (m,)."""
+        """A_x alpha_inf, which is column x of S in H_f = P S, shape (m,)."""
         column = self.final
         for symbol in reversed(string):
             column = self.operators[symbol] @ column
@@ -103,9 +109,9 @@ class WFA:
         return WFA(self.initial @ M, inverse @ self.operators @ M, inverse @ self.final)
 
     def minimize(self, tolerance: float = 1e-10) -> WFA:
-        """The smallest automaton for the same function: keep what is both reachable and observable."""
+        """The smallest automaton of the same function: what is both reachable and observable is kept."""
         reached = self._reachable(tolerance, float(np.linalg.norm(self.initial)))
-        # What is left of the final weights is compared with what they were: the rest may be rounding only.
+        # Compare with the length of the original final weights: what is left of them may be rounding error.
         return reached.reverse()._reachable(tolerance, float(np.linalg.norm(self.final))).reverse()
 
     def _reachable(self, tolerance: float, size: float) -> WFA:
@@ -115,7 +121,7 @@ class WFA:
         waiting = [(self.initial, size)]
         while waiting:
             row, size = waiting.pop()
-            for _ in range(2):  # Gram-Schmidt loses orthogonality to rounding once; the second time mends it
+            for _ in range(2):  # Gram-Schmidt loses orthogonality to rounding; a second pass restores it
                 row = row - (row @ basis.T) @ basis
             length = float(np.linalg.norm(row))
             if length > tolerance * size:
@@ -132,7 +138,7 @@ class WFA:
     # -- new functions from old -------------------------------------------------------------------------------------
 
     def __add__(self, other: WFA) -> WFA:
-        """The automaton of f + g: both side by side (direct sum)."""
+        """The automaton of f + g (direct sum)."""
         self._require_same_alphabet(other)
         operators = np.stack(
             [scipy.linalg.block_diag(a, b) for a, b in zip(self.operators, other.operators, strict=True)]
@@ -152,7 +158,7 @@ class WFA:
         return WFA(np.kron(self.initial, other.initial), operators, np.kron(self.final, other.final))
 
     def total(self) -> float:
-        """sum_x f(x) over all strings; the automaton must be irredundant."""
+        """sum_x f(x) over all strings; it must converge (:meth:`is_irredundant`)."""
         return float(self.initial @ self._solve(self.final))
 
     def inner_product(self, other: WFA) -> float:
@@ -175,7 +181,7 @@ class WFA:
         return float(np.sqrt(max(difference.inner_product(difference), 0.0)))
 
     def change_statistic(self, source: Statistic, target: Statistic) -> WFA:
-        """From the automaton of f, f_p or f_s to that of another of them (Lemma 3.1).
+        """Convert the automaton of f, f_p or f_s into that of another of them (Lemma 3.1).
 
         alpha~_1' = alpha_1' (I - A)^-1        alpha~_inf = (I - A)^-1 alpha_inf
         f: (alpha_1, alpha_inf)    f_p: (alpha_1, alpha~_inf)    f_s: (alpha~_1, alpha~_inf)
@@ -195,18 +201,18 @@ class WFA:
             initial = initial @ rest
         return WFA(initial, self.operators, final)
 
-    # -- what kind of automaton is it? ------------------------------------------------------------------------------
+    # -- properties -------------------------------------------------------------------------------------------------
 
     def spectral_radius(self) -> float:
-        """Largest modulus of an eigenvalue of A; below 1 sums over all strings converge."""
+        """Largest modulus of an eigenvalue of A; if it is below 1, sums over all strings converge."""
         return float(np.abs(np.linalg.eigvals(self.total_operator)).max())
 
     def is_irredundant(self) -> bool:
-        """Whether sums over all strings converge: the spectral radius of A is below 1."""
-        return self.spectral_radius() < 1.0 - 1e-12
+        """Whether sums over all strings converge, that is, whether the spectral radius of A is below 1."""
+        return self.spectral_radius() < 1.0 - CONVERGES
 
     def is_probabilistic(self, tolerance: float = 1e-9) -> bool:
-        """Whether weights are probabilities: none negative, the initial ones and those leaving each state sum to 1."""
+        """Whether weights are probabilities: none is negative, the initial ones and those of each state sum to 1."""
         leaving = self.final + self.operators.sum(axis=(0, 2))
         smallest = min(self.initial.min(), self.operators.min(initial=0.0), self.final.min())
         return bool(
@@ -218,8 +224,9 @@ class WFA:
     def is_stochastic(self, tolerance: float = 1e-9, max_length: int = 6) -> bool:
         """Whether f is a probability distribution over strings.
 
-        Decided for probabilistic automata; for others whether values can be negative is undecidable, so the sum
-        over all strings is checked exactly and the signs on all strings up to ``max_length`` (and 10^5 of them).
+        Whether any value is negative is undecidable for automata that are not probabilistic. For those, the sum over
+        all strings is checked exactly, and the signs for all strings of up to ``max_length`` symbols, as long as there
+        are at most 10^5 of each length.
         """
         if not self.is_irredundant() or abs(self.total() - 1.0) > tolerance:
             return False
@@ -229,7 +236,7 @@ class WFA:
         for _ in range(max_length + 1):
             if (rows @ self.final < -tolerance).any():
                 return False
-            if len(rows) * self.n_symbols > 10**5:
+            if len(rows) * self.n_symbols > CHECKED_STRINGS:
                 break
             rows = (rows @ self.operators).reshape(-1, self.n_states)
         return True
@@ -243,11 +250,11 @@ class WFA:
         if self.n_symbols != other.n_symbols:
             raise InputError(
                 f"automata over {self.n_symbols} and {other.n_symbols} symbols",
-                remedy="learn both over the same alphabet",
+                remedy="learn both over one alphabet",
             )
 
 
 def _require_contraction(matrix: np.ndarray, what: str) -> None:
     radius = float(np.abs(np.linalg.eigvals(matrix)).max())
-    if radius >= 1.0 - 1e-12:
+    if radius >= 1.0 - CONVERGES:
         raise RankError(f"sums over all strings diverge: the spectral radius of {what} is {radius:.6g}, not below 1")

@@ -6,42 +6,28 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.cli.options import (
-    Best,
-    Data,
-    Dev,
-    Fast,
-    Format,
-    Gold,
-    Html,
-    Input,
-    Iterations,
-    Jobs,
-    Json,
-    Model,
-    Out,
-    OutText,
-    Quiet,
-    Seed,
-    States,
-    chosen_preset,
-)
 
 if TYPE_CHECKING:
-    from spectragram.automata import Automaton
-    from spectragram.data.corpus import Corpus
-    from spectragram.data.vocabulary import Vocabulary
+    from collections.abc import Iterator
 
-FileFormat = Annotated[str, typer.Option("--format", help="Of the strings: text (one a line) or pautomac.")]
+    from spectragram.automata import Automaton
+    from spectragram.data.inputs import Strings
+
+InputFormat = Annotated[
+    str, typer.Option("--input-format", help="Format of the strings: text (one a line), pautomac, or auto.")
+]
 FORMATS = ("openfst", "symbols", "dot", "pautomac", "json", "svg")
+SAMPLED = 2000
+"""Strings drawn for the deterministic approximation. Chosen by hand: enough for about a thousand frequent prefixes."""
 
 
 def train(
-    data: Data,
-    out: Out,
-    format: FileFormat = "auto",
-    states: States = None,
+    data: given.Data,
+    out: given.Out,
+    input_format: InputFormat = "auto",
+    states: given.States = None,
     learner: Annotated[
         str,
         typer.Option(
@@ -52,107 +38,98 @@ def train(
     basis: Annotated[
         str,
         typer.Option(
-            "--basis", help="sigma, sigma-lambda, 500: so many substrings in all, or 5.0: so many for each symbol."
+            "--basis",
+            help="sigma (single symbols), sigma-lambda, 500 (number of substrings), or 5.0 (number for each symbol).",
         ),
     ] = "2000",
     statistic: Annotated[str, typer.Option("--statistic", help="marked, string, prefix or substring.")] = "marked",
-    iterations: Iterations = 100,
+    prior: Annotated[float, typer.Option("--prior", min=0.0, help="Strength of EM's prior, in events a state.")] = 0.3,
+    iterations: given.Iterations = None,
     order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
-    dev: Dev = None,
-    fast: Fast = False,
-    best: Best = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
+    dev: given.Dev = None,
+    fast: given.Fast = False,
+    best: given.Best = False,
+    seed: given.Seed = 0,
+    jobs: given.Jobs = -1,
+    quiet: given.Quiet = False,
 ) -> None:
     """Learn a distribution over strings: one string a line, symbols separated by blanks, or a PAutomaC file."""
     from spectragram.automata import Automaton
 
-    preset = chosen_preset(fast, best)
-    corpus = _read(data, format)
     model = Automaton(
-        "auto" if states is None else states,
+        states,
         learner,
         basis=_basis(basis),
         statistic=statistic,
+        prior=prior,
         max_iter=iterations,
         order=order,
-        preset=preset,
+        preset=given.chosen_preset(fast, best),
         random_state=seed,
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.fit(corpus, dev=None if dev is None else _read(dev, format, corpus.vocabulary))
+    model.fit(_strings(data, input_format), dev=None if dev is None else _strings(dev, input_format))
     model.save(out)
     trained(out, {name: value for name, value in model.summary_.items() if name != "parts"}, quiet=quiet)
 
 
 def predict(
-    model: Model,
-    input: Input = "-",
-    out: OutText = None,
-    format: FileFormat = "auto",
-    what: Annotated[
-        str, typer.Option("--what", help="log-prob, prob, prefix (log-probability of the prefix), or next.")
-    ] = "log-prob",
-    top: Annotated[int, typer.Option("--top", min=1, help="Symbols shown by --what next.")] = 5,
-    jobs: Jobs = -1,
+    model: given.Model,
+    input: given.Input = "-",
+    out: given.OutText = None,
+    input_format: InputFormat = "auto",
+    prob: Annotated[bool, typer.Option("--prob", help="Probabilities instead of their logarithms.")] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Log-probability that a string begins with the first 0, 1, ... symbols.")
+    ] = False,
+    surprisal: Annotated[
+        bool, typer.Option("--surprisal", help="Surprisal of each symbol and of the end, in bits.")
+    ] = False,
+    next: Annotated[bool, typer.Option("--next", help="What follows the string, most probable first.")] = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="Symbols shown by --next.")] = 5,
+    jobs: given.Jobs = -1,
 ) -> None:
-    """One line per string of INPUT: its probability, or what most probably follows it."""
-    import numpy as np
-
+    """One line for each string of INPUT: by default its log-probability."""
     from spectragram.automata import Automaton
-    from spectragram.errors import InputError
     from spectragram.files import output
 
+    what = given.only_one({"--prob": prob, "--prefix": prefix, "--surprisal": surprisal, "--next": next})
     loaded = Automaton.load(model).set_params(n_jobs=jobs)
-    if what not in ("log-prob", "prob", "prefix", "next"):
-        raise InputError(f"--what {what} is unknown", remedy="choose one of log-prob, prob, prefix, next")
-    corpus = _read(input, format, loaded.vocabulary_)
-    if what == "next":
-        lines = _next_lines(loaded, corpus, top)
-    else:
-        values = loaded.prefix_log_prob(corpus) if what == "prefix" else loaded.log_prob(corpus)
-        lines = [repr(float(value)) for value in (np.exp(values) if what == "prob" else values)]
+    lines = list(_lines(loaded, _strings(input, input_format), what, top))
     with output(out) as stream:
         stream.writelines(line + "\n" for line in lines)
-    if loaded.n_negative_:
-        note(f"{loaded.n_negative_} estimates were negative: scores counted as zero, states reset")
 
 
 def evaluate(
-    model: Model,
-    gold: Gold,
-    format: FileFormat = "auto",
+    model: given.Model,
+    gold: given.Gold,
+    input_format: InputFormat = "auto",
     solution: Annotated[str | None, typer.Option("--solution", help="PAutomaC solution of GOLD.")] = None,
-    json: Json = False,
-    jobs: Jobs = -1,
+    json: given.Json = False,
+    jobs: given.Jobs = -1,
 ) -> None:
-    """Next-symbol error, perplexities, and the PAutomaC score where a solution is given."""
+    """Next-symbol error, perplexities, and the PAutomaC score if a solution is given."""
     from spectragram.automata import Automaton
-    from spectragram.data.pautomac import read_pautomac_solution
 
     loaded = Automaton.load(model).set_params(n_jobs=jobs)
-    corpus = _read(gold, format, loaded.vocabulary_)
-    true = None if solution is None else read_pautomac_solution(solution)
-    print_scores(loaded.evaluate(corpus, solution=true), as_json=json)
+    print_scores(loaded.evaluate(_strings(gold, input_format), solution=solution), as_json=json)
 
 
 def inspect(
-    model: Model,
-    html: Html = None,
+    model: given.Model,
+    html: given.Html = None,
     strings: Annotated[
-        str | None, typer.Option("--strings", help="Strings for the DFA approximation; default: sampled ones.")
+        str | None, typer.Option("--strings", help="Strings for the deterministic approximation; default: a sample.")
     ] = None,
-    states: Annotated[int, typer.Option("--states", min=1, help="States of the DFA approximation.")] = 8,
-    json: Json = False,
+    states: Annotated[int, typer.Option("--states", min=1, help="States of the deterministic approximation.")] = 8,
+    json: given.Json = False,
 ) -> None:
     """Sizes and parts of a model, and its deterministic approximation; --html draws it."""
     from spectragram.automata import Automaton
 
     loaded = Automaton.load(model)
-    corpus = loaded.sample(2000) if strings is None else _known_strings(strings, loaded.vocabulary_)
-    dfa = loaded.to_dfa(corpus, states)
+    dfa = loaded.to_dfa(loaded.sample(SAMPLED) if strings is None else strings, states)
     if html is not None:
         from spectragram.plots.automata import automaton_page
 
@@ -165,15 +142,14 @@ def inspect(
         print()
         print_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
     words = loaded.vocabulary_.words
-    rows = [[s, " ".join(_moves(dfa.target[s], dfa.counts[s], words))] for s in range(dfa.n_states)]
-    print("\ndeterministic approximation: in each state, what follows (per cent) and where it leads")
-    print_table(["state", "moves"], rows)
+    print("\ndeterministic approximation: what follows in each state, and where it leads")
+    print_table(["state", "moves"], [[s, " ".join(dfa.moves_of(s, words))] for s in range(dfa.n_states)])
 
 
 def export(
-    model: Model,
-    format: Format = "openfst",
-    out: OutText = None,
+    model: given.Model,
+    format: given.Format = "openfst",
+    out: given.OutText = None,
     states: Annotated[int, typer.Option("--states", min=1, help="States of the pictures dot and svg.")] = 10,
 ) -> None:
     """Write the automaton as openfst (with symbols for its table), dot, pautomac, json or svg."""
@@ -192,7 +168,7 @@ def export(
         write_pautomac_model(to_pautomac(loaded.wfa_), out)
         return
     if format in ("dot", "svg"):
-        graph = graph_of_dfa(loaded.to_dfa(loaded.sample(2000), states), words)
+        graph = graph_of_dfa(loaded.to_dfa(loaded.sample(SAMPLED), states), words)
         text = automaton_dot(graph) if format == "dot" else str(draw_automaton(graph)) + "\n"
     elif format == "symbols":
         text = symbol_table(words)
@@ -205,79 +181,54 @@ def export(
 def demo() -> None:
     """Learn the part-of-speech sequences of the embedded English corpus and show what comes next."""
     from spectragram.automata import Automaton
-    from spectragram.data.vocabulary import END
     from spectragram.synthetic import english_tagged
 
     strings = [tags for _, tags in english_tagged(3000, seed=1)]
     train_part, test_part = strings[:2500], strings[2500:]
     rows = []
-    for learner, preset in (("bigram", "fast"), ("spectral", "fast"), ("merge+em", "fast"), ("auto", "fast")):
-        model = Automaton(learner=learner, preset=preset, n_jobs=-1).fit(train_part)
+    for learner in ("bigram", "spectral", "merge+em", "auto"):
+        model = Automaton(learner=learner, preset="fast").fit(train_part)
         scores = model.evaluate(test_part)
         rows.append([learner, scores["wer"], scores["perplexity_string"], model.summary_["seconds"]])
     print_table(["learner", "wrong next tag %", "perplexity per string", "seconds"], rows)
     prefix = list(test_part[0][:3])
-    chances = model.predict_next([prefix])[0]
-    best = sorted(zip(chances, [*model.vocabulary_.words, END], strict=True), reverse=True)[:4]
     note("")
-    print(f"after {' '.join(prefix)}: " + ", ".join(f"{symbol} {chance:.2f}" for chance, symbol in best))
+    print(f"after {' '.join(prefix)}: " + "".join(_lines(model, [prefix], "--next", 4)))
     print("sampled: " + " ".join(model.sample(1)[0]))
 
 
-def _read(source: str, format: str, vocabulary: Vocabulary | None = None) -> Corpus:
-    """Strings from text or PAutomaC files; 'auto': by name and first lines. With a vocabulary, over that."""
-    from spectragram.data.pautomac import looks_like_pautomac, read_pautomac
-    from spectragram.data.text import read_text
-    from spectragram.errors import InputError
+def _strings(source: str, input_format: str) -> Strings:
+    """What the estimator reads: the path, which it recognises by itself, or strings of the format that was given."""
+    if input_format == "auto":
+        return source
+    from spectragram.data.inputs import as_corpus
 
-    if format not in ("auto", "text", "pautomac"):
-        raise InputError(f"--format {format} is unknown", remedy="choose text or pautomac")
-    if format == "auto" and (".pautomac" in source or (source != "-" and looks_like_pautomac(source))):
-        format = "pautomac"
-    if format == "pautomac":
-        return read_pautomac(source)
-    return read_text(source, vocabulary, unknown=None, keep_empty=True)
+    return as_corpus(source, format=input_format, keep_empty=True)
 
 
 def _basis(text: str) -> str | int | float:
-    if text in ("sigma", "sigma-lambda"):
-        return text
+    """A number if it is one; the estimator refuses other texts than the names of bases."""
     try:
         return float(text) if "." in text else int(text)
     except ValueError:
-        from spectragram.errors import InputError
-
-        raise InputError(f"--basis {text}", remedy="give sigma, sigma-lambda, a number, or a factor like 5.0") from None
+        return text
 
 
-def _next_lines(model: Automaton, corpus: Corpus, top: int) -> list[str]:
+def _lines(model: Automaton, strings: Strings, what: str, top: int) -> Iterator[str]:
+    """One line for each string."""
+    import numpy as np
+
     from spectragram.data.vocabulary import END
 
-    names = [*model.vocabulary_.words, END]
-    lines = []
-    for chances in model.predict_next(corpus):
-        best = (-chances).argsort(kind="stable")[:top]
-        lines.append(" ".join(f"{names[i]}:{chances[i]:.4g}" for i in best))
-    return lines
-
-
-def _moves(target, counts, words) -> list[str]:  # type: ignore[no-untyped-def]
-    """The frequent moves of one state, like NN 40 ->3, and how often strings end."""
-    total = max(counts.sum(), 1e-300)
-    order = (-counts).argsort(kind="stable")[:6]
-    shown = []
-    for s in order:
-        if counts[s] / total >= 0.02:
-            name = f"{words[s]}->{target[s]}" if s < len(words) else "end"
-            shown.append(f"{name} {100 * counts[s] / total:.0f}%")
-    return shown
-
-
-def _known_strings(path: str, vocabulary: Vocabulary) -> Corpus:
-    """Strings to look at, of which the model must know something."""
-    from spectragram.errors import InputError
-
-    corpus = _read(path, "auto", vocabulary)
-    if not (corpus.tokens >= 0).any():
-        raise InputError("holds no symbol of the model", path=path, remedy="give strings like those it learned from")
-    return corpus
+    if what in ("--prefix", "--surprisal"):
+        found = model.prefix_log_prob(strings) if what == "--prefix" else model.surprisal(strings)
+        yield from (" ".join(f"{value:.6g}" for value in values) for values in found)
+    elif what == "--next":
+        names = [*model.vocabulary_.words, END]
+        for chances in model.next(strings):
+            best = (-chances).argsort(kind="stable")[:top]
+            yield " ".join(f"{names[i]}:{chances[i]:.4g}" for i in best)
+    else:
+        values = model.log_prob(strings)
+        # Ten digits: further ones depend on the order in which a machine adds.
+        yield from (f"{value:.10g}" for value in (np.exp(values) if what == "--prob" else values))

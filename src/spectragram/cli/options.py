@@ -33,9 +33,15 @@ Format = Annotated[str, typer.Option("--format", "-f", help="What to write.")]
 
 def chosen_preset(fast: bool, best: bool) -> str:
     """The preset that --fast and --best ask for."""
-    if fast and best:
-        raise InputError("--fast and --best exclude each other", remedy="give one of them")
-    return "fast" if fast else "best" if best else "default"
+    return only_one({"--fast": fast, "--best": best}).removeprefix("--") or "default"
+
+
+def only_one(flags: dict[str, bool]) -> str:
+    """The option that was given, or an empty string; refuses several of them."""
+    chosen = [option for option, wanted in flags.items() if wanted]
+    if len(chosen) > 1:
+        raise InputError(f"{' and '.join(chosen)} exclude each other", remedy="give one of them")
+    return chosen[0] if chosen else ""
 
 
 OPTION_NAMES = {

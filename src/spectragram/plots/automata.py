@@ -1,4 +1,4 @@
-"""Automata as pictures: states on an oval, arrows with what they read; as SVG and as DOT."""
+"""Automata as pictures: states on an oval, arrows labelled with symbols; as SVG and as DOT."""
 
 from __future__ import annotations
 
@@ -19,15 +19,34 @@ from spectragram.plots.svg import INK, Drawing, mix, text_width
 
 __all__ = ["LEGEND", "Graph", "automaton_dot", "automaton_page", "draw_automaton", "graph_of_dfa", "graph_of_wfa"]
 
-RADIUS = 23.0
-MARGIN = 96.0
+RADIUS, MARGIN = 23.0, 96.0
 LABEL_SIZE, LINE = 10.5, 12.0
-LEGEND = "<p>On an arrow: what is read and how often, of all moves from that state. In a state: how often it ends.</p>"
+"""Sizes in pixels, as all lengths in this module: chosen by eye."""
+RARE_END, FREQUENT_END = 0.01, 0.05
+"""Final weights below the first are not written; those above the second give a state a double ring. Chosen by eye."""
+LIKELY_START = 0.05
+"""A state with a larger initial weight is marked as a start. Chosen by eye."""
+LONGEST, EXPLODES = 100, 1e6
+"""Visits are summed over strings of at most this many symbols, or until their total weight exceeds this: the sum of an
+automaton with negative weights may diverge. Chosen by hand; only shades depend on it."""
+TINY = 1e-12
+"""A guard against division by zero; any tiny value does."""
+LEGEND = "<p>Arrows: symbols and their share of all moves from that state. States: share of strings that end there.</p>"
 
 
 @dataclass(frozen=True)
 class Graph:
-    """What is drawn: names of states, their share of visits, where strings start and end, and labelled arrows."""
+    """What is drawn.
+
+    Attributes
+    ----------
+    names : list of str
+        Names of the states.
+    visits, starts, ends : arrays, shape (n_states,)
+        Share of visits, initial weight and final weight of each state.
+    edges, weights : dict
+        Label and total weight of each arrow, by source and target.
+    """
 
     names: list[str]
     visits: np.ndarray
@@ -38,8 +57,11 @@ class Graph:
 
 
 def graph_of_dfa(dfa: DFA, words: Sequence[str], *, smallest: float = 0.02, most: int = 4) -> Graph:
-    """A deterministic automaton; symbols rarer in their state than ``smallest`` are left out."""
-    passes = np.maximum(dfa.counts.sum(axis=1), 1e-12)
+    """The graph of a deterministic automaton; symbols with a smaller share of their state are left out.
+
+    An arrow names at most ``most`` symbols.
+    """
+    passes = np.maximum(dfa.counts.sum(axis=1), TINY)
     moves = np.zeros((dfa.target.shape[1], dfa.n_states, dfa.n_states))
     source, symbol = np.nonzero(dfa.target >= 0)
     moves[symbol, source, dfa.target[source, symbol]] = dfa.counts[source, symbol] / passes[source]
@@ -50,22 +72,25 @@ def graph_of_dfa(dfa: DFA, words: Sequence[str], *, smallest: float = 0.02, most
 def graph_of_wfa(
     wfa: WFA, words: Sequence[str], *, smallest: float = 0.05, most: int = 4, max_states: int = 20
 ) -> Graph:
-    """Any automaton: arrows of weight above ``smallest`` in size, the ``max_states`` most visited states."""
+    """The graph of any automaton: its ``max_states`` most visited states, and arrows whose absolute weight is large.
+
+    Symbols with an absolute weight below ``smallest`` are left out, and an arrow names at most ``most`` of them.
+    """
     visits = _visits(wfa)
     kept = np.sort(np.argsort(-visits, kind="stable")[:max_states])
     part = WFA(wfa.initial[kept], wfa.operators[:, kept][:, :, kept], wfa.final[kept])
     return _graph(
-        part.operators, part.initial, part.final, visits[kept] / max(visits.sum(), 1e-300), words, smallest, most, kept
+        part.operators, part.initial, part.final, visits[kept] / max(visits.sum(), TINY), words, smallest, most, kept
     )
 
 
 def _visits(wfa: WFA) -> np.ndarray:
-    """How much passes through each state, by size, on strings of up to a hundred symbols."""
+    """Sum of the absolute forward weights of each state over all strings of up to a hundred symbols."""
     row, total = np.abs(wfa.initial), np.abs(wfa.initial)
     step = np.abs(wfa.operators).sum(axis=0)
-    for _ in range(100):
+    for _ in range(LONGEST):
         row = row @ step
-        if not np.isfinite(row).all() or row.sum() > 1e6:
+        if not np.isfinite(row).all() or row.sum() > EXPLODES:
             break
         total = total + row
     return total
@@ -97,27 +122,26 @@ def automaton_dot(graph: Graph) -> str:
     """The same graph for graphviz."""
     edges = [(source, target, label) for (source, target), label in graph.edges.items()]
     labels = [
-        f"{name}\nend {end:.2g}" if abs(end) >= 0.01 else name
+        f"{name}\nend {end:.2g}" if abs(end) >= RARE_END else name
         for name, end in zip(graph.names, graph.ends, strict=True)
     ]
-    return to_dot(
-        edges, labels, np.flatnonzero(graph.starts > 0.05).tolist(), np.flatnonzero(graph.ends > 0.05).tolist()
-    )
+    starts, ends = np.flatnonzero(graph.starts > LIKELY_START), np.flatnonzero(graph.ends > FREQUENT_END)
+    return to_dot(edges, labels, starts.tolist(), ends.tolist())
 
 
 def draw_automaton(graph: Graph, title: str = "") -> Drawing:
-    """States on an oval, the start at its left; double rings end strings, darker states are visited more."""
+    """States on an oval, the start at its left; strings end in double rings, and darker states are visited more."""
     at, width, height = _oval(graph, 60.0 if title else 30.0)
     drawing = Drawing(width, height, title)
     if title:
         drawing.text(14, 24, title, size=14, font_weight="bold")
     labels = _Labels([(x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS) for x, y in at.values()])
     centre = (width / 2, sum(y for _, y in at.values()) / len(at))
-    # Strong arrows choose the places of their labels first.
+    # The labels of strong arrows are placed first.
     for (source, target), label in sorted(graph.edges.items(), key=lambda edge: (-graph.weights[edge[0]], edge[0])):
         weight = min(graph.weights[source, target], 1.0)
         if source == target:
-            labels.place(label, *_loop(drawing, at[source], centre, weight, bool(graph.starts[source] > 0.05)))
+            labels.place(label, *_loop(drawing, at[source], centre, weight, bool(graph.starts[source] > LIKELY_START)))
         else:
             labels.place(label, *_arrow(drawing, at[source], at[target], weight))
     for i, place in at.items():
@@ -127,7 +151,7 @@ def draw_automaton(graph: Graph, title: str = "") -> Drawing:
 
 
 def automaton_page(model: Automaton, name: str, dfa: DFA) -> str:
-    """A page with the summary of training, a deterministic picture, the parts and the spectrum."""
+    """A page with the summary of training, a picture of the deterministic approximation, the parts and the spectrum."""
     sections = [
         ("Training", summary_table(model.summary_)),
         ("What it does on frequent strings", LEGEND + str(draw_automaton(graph_of_dfa(dfa, model.vocabulary_.words)))),
@@ -143,22 +167,22 @@ def automaton_page(model: Automaton, name: str, dfa: DFA) -> str:
 def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -> None:
     x, y = place
     end, visits = float(graph.ends[i]), float(graph.visits[i])
-    if graph.starts[i] > 0.05:
+    if graph.starts[i] > LIKELY_START:
         drawing.line(x - RADIUS - 26, y, x - RADIUS - 5, y, stroke=INK)
         drawing.arrow_head(x - RADIUS - 2, y, 1, 0)
     tip = f"state {graph.names[i]}: {100 * visits:.1f} % of visits, ends with {end:.3g}"
-    shade = mix(0.12 + 0.5 * visits / max(float(graph.visits.max()), 1e-12))
+    shade = mix(0.12 + 0.5 * visits / max(float(graph.visits.max()), TINY))
     drawing.circle(x, y, RADIUS, fill=shade, tip=tip, stroke=INK)
-    if end > 0.05:
+    if end > FREQUENT_END:
         drawing.circle(x, y, RADIUS - 3, fill="none", stroke=INK)
-    shows_end = abs(end) >= 0.01
+    shows_end = abs(end) >= RARE_END
     drawing.text(x, y + (0 if shows_end else 4), graph.names[i], size=12, anchor="middle", font_weight="bold")
     if shows_end:
         drawing.text(x, y + 11, f"{end:.2f}", size=9.5, anchor="middle")
 
 
 def _oval(graph: Graph, top: float) -> tuple[dict[int, tuple[float, float]], float, float]:
-    """Places of the states in the order in which a walk from the start finds them, and the size of the picture."""
+    """Positions of the states, in the order of a search from the start, and the size of the picture."""
     order = _visiting_order(graph)
     n = len(order)
     rx, ry = 150.0 + 26.0 * n, 90.0 + 19.0 * n
@@ -173,7 +197,7 @@ def _oval(graph: Graph, top: float) -> tuple[dict[int, tuple[float, float]], flo
 
 
 def _visiting_order(graph: Graph) -> list[int]:
-    """Breadth first from the most probable start, along the heaviest arrows first."""
+    """The states in breadth-first order from the most probable start, along heavy arrows first."""
     order = [int(np.argmax(graph.starts))]
     queue = deque(order)
     while queue:
@@ -191,11 +215,11 @@ Curve = tuple[tuple[float, float], tuple[float, float], tuple[float, float]]
 def _loop(
     drawing: Drawing, place: tuple[float, float], centre: tuple[float, float], weight: float, is_start: bool
 ) -> tuple[Curve, tuple[float, ...]]:
-    """A move from a state to itself, drawn on the outer side."""
+    """Draw a move from a state to itself, on the outer side."""
     x, y = place
     dx, dy = x - centre[0], y - centre[1]
     length = math.hypot(dx, dy)
-    # A start has its own arrow on the left.
+    # A start has an arrow on its left already.
     ux, uy = (dx / length, dy / length) if length > 1 and not is_start else (-0.6, -0.8)
     px, py = -uy, ux
 
@@ -214,7 +238,7 @@ def _loop(
 def _arrow(
     drawing: Drawing, start: tuple[float, float], stop: tuple[float, float], weight: float
 ) -> tuple[Curve, tuple[float, ...]]:
-    """A move to another state, bent to its own side so that the way back does not hide it."""
+    """Draw a move to another state, bent to one side so that the arrow back does not hide it."""
     (x1, y1), (x2, y2) = start, stop
     dx, dy = x2 - x1, y2 - y1
     length = math.hypot(dx, dy)
@@ -225,7 +249,7 @@ def _arrow(
     path = f"M{a[0]:.1f},{a[1]:.1f} Q{middle[0]:.1f},{middle[1]:.1f} {b[0]:.1f},{b[1]:.1f}"
     drawing.path(path, stroke=colour, stroke_width=0.8 + 1.6 * weight)
     drawing.arrow_head(b[0], b[1], b[0] - middle[0], b[1] - middle[1], fill=colour)
-    # Nearer to the source than to the target, so that crossing arrows keep their labels apart.
+    # Nearer to the source than to the target, which keeps the labels of crossing arrows apart.
     return (a, middle, b), (0.36, 0.48, 0.26, 0.6, 0.7, 0.18, 0.8)
 
 
@@ -239,7 +263,7 @@ def _towards(a: tuple[float, float], b: tuple[float, float], distance: float) ->
 
 
 class _Labels:
-    """Texts along curves, each moved to where it hides the least of what was placed before."""
+    """Texts along curves, each placed where it covers the least of what was placed before."""
 
     def __init__(self, taken: list[tuple[float, float, float, float]]) -> None:
         self.taken = list(taken)
