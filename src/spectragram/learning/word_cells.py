@@ -212,7 +212,5 @@ def _back_off(
     found = np.empty_like(sums)
     for cell in range(len(counts)):
         prior = found[parents[cell]] if parents[cell] >= 0 else roots[cell]
-        size = counts[cell] + kappa[cell]
-        # Cells of the root count nothing and do not back off: there the estimate is that of the root.
-        found[cell] = (sums[cell] + kappa[cell] * prior) / size if size > 0.0 else prior
+        found[cell] = (sums[cell] + kappa[cell] * prior) / (counts[cell] + kappa[cell])
     return found
