@@ -53,7 +53,9 @@ def training_trees(trees: Sequence[Tree], direction: str = "right") -> TrainingT
 def random_member(data: TrainingTrees, rng: np.random.Generator, n_states: int = 2, *, signed: bool = False) -> Member:
     """Every symbol has one to ``n_states`` states, nodes belong to them at random; ``signed`` flips some weights."""
     sizes = rng.integers(1, n_states + 1, data.treebank.productions.n_symbols).astype(np.int32)
-    member = member_from_shares(data, sizes, random_shares(data.treebank.symbol, sizes, rng))
+    # The eighth power makes most shares nearly zero or one, so that states differ.
+    shares = random_shares(data.treebank.symbol, sizes, rng) ** 8
+    member = member_from_shares(data, sizes, shares / shares.sum(axis=1, keepdims=True))
     if not signed:
         return member
     operators = member.operators

@@ -113,6 +113,12 @@ def test_spans_come_with_their_places(signed):
     assert signed.tags_[found.tags[0].argmax()] == HELD_OUT[0].tags()[0]
 
 
+@pytest.mark.parametrize(("learner", "n_models"), [("pcfg", 2), ("em", 4)])
+def test_models_without_chance_are_trained_once(learner, n_models):
+    parser = ConstituencyParser(1, learner, max_iter=1).fit(TREES[:20])
+    assert parser.summary_["models"] == sum(len(g.members) for g in parser.model_.grammars) == n_models
+
+
 def test_summary_has_the_names_of_all_kinds(signed):
     assert list(signed.summary_)[:6] == ["learner", "states", "models", "sentences", "tokens", "types"]
     assert list(signed.summary_)[-1] == "seconds"

@@ -19,7 +19,10 @@ TEXTS = [
     "(TOP (S (NP (DT The) (NN cat)) (VP (VBZ sleeps)) (. .)))",
     "(TOP (S (VP (VB Go)) (. .)))",
     "(TOP (NP (DT The) (NN catdog)))",
+    "(TOP (S (NP (NN dog)) (VP (VBZ asks) (NP (NP (NN cat)) (NP (NN dog))))))",
+    "(TOP (S (NP (DT The) (NN dog)) (VP (VBZ walks) (S (NP (DT the) (NN cat)) (VP (VBZ sleeps) (NP (NN dog)))))))",
 ]
+"""A label on both sides of a rule, a sentence in a sentence, words with the same two last letters."""
 
 
 class Node:

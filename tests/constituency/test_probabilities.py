@@ -26,7 +26,7 @@ LONGEST = 4
 
 @pytest.fixture(scope="module")
 def finite() -> Grammar:
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(4)  # phrases and tags have two states
     data = training_trees([parse_tree(text) for text in FINITE for _ in range(3)])
     return make_grammar(data, [random_member(data, rng)])
 

@@ -10,7 +10,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.errors import InputError
 
 if TYPE_CHECKING:
     from spectragram.constituency import ConstituencyParser
@@ -76,26 +75,19 @@ def predict(
     from spectragram.data.inputs import as_word_lists
     from spectragram.files import output
 
+    what = given.only_one(
+        {"--kbest": kbest > 0, "--marginals": marginals, "--log-prob": log_prob, "--surprisal": surprisal}
+    )
     loaded = _load(model, jobs)
-    if marginals + log_prob + surprisal + (kbest > 0) > 1:
-        raise InputError(
-            "--kbest, --marginals, --log-prob and --surprisal exclude each other", remedy="give one of them"
-        )
     sentences = as_word_lists(input, keep_empty=True)
     n_negative = 0
     with output(out) as stream:
         for start in range(0, len(sentences), BATCH):
             batch = sentences[start : start + BATCH]
-            given_words = [words for words in batch if words]
-            if surprisal:
-                lines = [" ".join(f"{bits:.4f}" for bits in values) for values in loaded.surprisal(given_words)]
-            elif log_prob:
-                lines = [f"{value:.4f}" for value in loaded.log_prob(given_words)]
-            else:
-                lines, n = _answers(loaded, given_words, decoder, kbest, marginals)
-                n_negative += n
+            lines, n = _lines(loaded, [words for words in batch if words], what, kbest, decoder)
             answers = iter(lines)
             stream.writelines((next(answers) if words else "") + "\n" for words in batch)
+            n_negative += n
     if n_negative:
         note(f"{n_negative} posteriors were negative; their absolute values were used")
 
@@ -106,15 +98,19 @@ def _load(model: Path, jobs: int) -> ConstituencyParser:
     return ConstituencyParser.load(model).set_params(n_jobs=jobs)
 
 
-def _answers(
-    loaded: ConstituencyParser, sentences: list[list[str]], decoder: str | None, kbest: int, marginals: bool
+def _lines(
+    loaded: ConstituencyParser, sentences: list[list[str]], what: str, kbest: int, decoder: str | None
 ) -> tuple[list[str], int]:
-    """Lines with trees or posteriors, and the number of negative posteriors."""
-    if kbest:
+    """The answers that an option asks for, a line for each sentence, and the number of negative posteriors."""
+    if what == "--surprisal":
+        return [" ".join(f"{bits:.4f}" for bits in values) for values in loaded.surprisal(sentences)], 0
+    if what == "--log-prob":
+        return [f"{value:.4f}" for value in loaded.log_prob(sentences)], 0
+    if what == "--kbest":
         ranked = loaded.kbest(sentences, kbest)
         lines = ["\t".join(f"{value:.4f}\t{tree}" for tree, value in trees) for trees in ranked]
         return lines, ranked.diagnostics["negative"]
-    if marginals:
+    if what == "--marginals":
         posteriors = loaded.marginals(sentences)
         return _marginal_lines(loaded, posteriors), posteriors.diagnostics["negative"]
     parsed = loaded.predict(sentences, decoder=decoder)
