@@ -232,6 +232,7 @@ def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
     by_ending = [[word[-1] for word, _ in sequence] for sequence in X]
     assert Tagger(1).fit(X, by_ending).model_.lexicon.by_looks
     assert Tagger(1).fit(WORDS, CHUNKS).model_.lexicon.by_looks
+    assert not Tagger(1).fit(X[:15], by_ending[:15]).model_.lexicon.by_looks  # too few to hold any out
 
 
 def test_nothing_has_no_marginals() -> None:
