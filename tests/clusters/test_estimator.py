@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from spectragram.clusters import WordClusters, count_files, count_sequences
-from spectragram.clusters.formats import write_paths, write_word2vec
+from spectragram.clusters.inspection import write_paths, write_word2vec
 from spectragram.data import Corpus
 from spectragram.errors import InputError
 from spectragram.metrics import stream_mutual_information
@@ -40,7 +40,7 @@ def test_clusters_are_word_classes(model: WordClusters) -> None:
 
 
 def test_information_is_that_of_the_stream(model: WordClusters) -> None:
-    stream = np.concatenate(model.transform(TEXT))
+    stream = np.concatenate(model.predict(TEXT))
     expected = stream_mutual_information(stream)
     assert model.summary_["mutual_information"] == pytest.approx(expected, abs=1e-12)
     scores = model.evaluate(TEXT)
@@ -50,17 +50,17 @@ def test_information_is_that_of_the_stream(model: WordClusters) -> None:
 
 
 def test_unknown_words_have_their_own_cluster(model: WordClusters) -> None:
-    (ids,) = model.transform([["the", "never-seen"]])
+    (ids,) = model.predict([["the", "never-seen"]])
     assert ids[1] == model.unknown_cluster_ >= 0
-    assert (model.labels_ == model.unknown_cluster_).sum() == 1
+    assert (model.clusters_ == model.unknown_cluster_).sum() == 1
 
 
 def test_without_unknown_words_there_is_no_such_cluster() -> None:
     everything = WordClusters(5, n_dimensions=0).fit(TEXT)
     assert everything.unknown_cluster_ == -1
-    assert everything.transform([["never-seen"]])[0].tolist() == [-1]
+    assert everything.predict([["never-seen"]])[0].tolist() == [-1]
     text = [words if i % 3 else ["never-seen", *words, "nor-this"] for i, words in enumerate(TEXT[:60])]
-    stream = np.concatenate(everything.transform(text))
+    stream = np.concatenate(everything.predict(text))
     assert everything.score(text) == pytest.approx(stream_mutual_information(np.where(stream < 0, 5, stream)))
     scores = everything.evaluate(text)
     assert (scores["clusters"], scores["unknown"]) == (5, 40)
@@ -77,7 +77,7 @@ def test_cuts_nest(model: WordClusters) -> None:
 
 def test_clusters_are_numbered_along_the_tree(model: WordClusters) -> None:
     assert model.cluster_paths_ == sorted(model.cluster_paths_)
-    table = np.bincount(model.labels_, weights=model.vocabulary_.counts)
+    table = np.bincount(model.clusters_, weights=model.vocabulary_.counts)
     np.testing.assert_allclose(model.class_counts_.sum(axis=1), table, atol=1)
 
 
@@ -116,9 +116,9 @@ def test_one_count_serves_many_models(tmp_path: Path) -> None:
     for size in (60, 100):
         direct = WordClusters(10, max_vocabulary=size, n_dimensions=4).fit(path)
         shared = WordClusters(10, max_vocabulary=size, n_dimensions=4).fit(counts)
-        np.testing.assert_array_equal(direct.labels_, shared.labels_)
+        np.testing.assert_array_equal(direct.clusters_, shared.clusters_)
         np.testing.assert_array_equal(direct.vectors_, shared.vectors_)
-    with pytest.raises(InputError, match="count again"):
+    with pytest.raises(InputError, match="count the text again"):
         WordClusters(10, lower=True).fit(counts)
     with pytest.raises(InputError, match="distance 2"):
         WordClusters(10, context="LR2").fit(count_sequences(TEXT, window=1))
@@ -132,7 +132,7 @@ def test_new_words_go_where_their_neighbours_say(model: WordClusters) -> None:
     for word in renamed:
         text = [[f"{w}-new" if w == word else w for w in words] for words in TEXT if word in words]
         (cluster,) = (c for w, c in model.assign(text).items() if w == f"{word}-new")
-        right += cluster == model.labels_[model.vocabulary_.index[word]]
+        right += cluster == model.clusters_[model.vocabulary_.index[word]]
     assert right >= 0.9 * len(renamed)
 
 
@@ -140,11 +140,11 @@ def test_an_extended_model_knows_more_and_forgets_nothing(model: WordClusters, t
     text = [["the", "zyx", *words[1:]] for words in TEXT[:50]]
     extended = model.extend(text)
     assert extended.vocabulary_.unknown_id == len(extended.vocabulary_) - 1
-    assert extended.transform([["zyx"]])[0][0] != extended.unknown_cluster_
+    assert extended.predict([["zyx"]])[0][0] != extended.unknown_cluster_
     for word, path in model.paths_.items():
         assert extended.paths_[word] == path
     extended.save(tmp_path / "m")
-    np.testing.assert_array_equal(WordClusters.load(tmp_path / "m").labels_, extended.labels_)
+    np.testing.assert_array_equal(WordClusters.load(tmp_path / "m").clusters_, extended.clusters_)
     assert "zyx" not in model.vocabulary_
 
 
@@ -152,8 +152,8 @@ def test_an_extended_model_knows_more_and_forgets_nothing(model: WordClusters, t
 def test_no_word_breaks_a_line_of_the_files(word: str) -> None:
     model = WordClusters(2, n_dimensions=2).fit([[word, "x", "y"], ["y", "x"]])
     paths, vectors = io.StringIO(), io.StringIO()
-    write_paths(model, paths)
-    write_word2vec(model, vectors)
+    write_paths(model.model_, paths)
+    write_word2vec(model.model_, vectors)
     lines = paths.getvalue().splitlines()
     assert len(lines) == 3
     assert all(len(line.split()) == 3 for line in lines)
@@ -162,7 +162,7 @@ def test_no_word_breaks_a_line_of_the_files(word: str) -> None:
 
 def test_paths_are_as_in_liangs_tool(model: WordClusters) -> None:
     stream = io.StringIO()
-    write_paths(model, stream)
+    write_paths(model.model_, stream)
     rows = [line.split("\t") for line in stream.getvalue().splitlines()]
     assert {row[1]: row[0] for row in rows} == model.paths_
     counts = dict(zip(model.vocabulary_.words, model.vocabulary_.counts.tolist(), strict=True))
@@ -172,27 +172,27 @@ def test_paths_are_as_in_liangs_tool(model: WordClusters) -> None:
 
 def test_vectors_are_as_in_word2vec(model: WordClusters) -> None:
     stream = io.StringIO()
-    write_word2vec(model, stream)
+    write_word2vec(model.model_, stream)
     lines = stream.getvalue().split("\n")
     assert lines[0] == f"{len(model.vocabulary_)} 10"
     word, *values = lines[1].split(" ")
     assert word == model.vocabulary_.words[0]
     np.testing.assert_allclose(np.array(values, float), model.vectors_[0], rtol=1e-4, atol=1e-6)
     with pytest.raises(InputError, match="no vectors"):
-        write_word2vec(WordClusters(5, n_dimensions=0).fit(TEXT), stream)
+        write_word2vec(WordClusters(5, n_dimensions=0).fit(TEXT).model_, stream)
 
 
 def test_a_corpus_is_as_good_as_lists_of_words(model: WordClusters) -> None:
     corpus = Corpus.from_sequences(TEXT)
     again = WordClusters(**model.get_params()).fit(corpus)
     assert again.paths_ == model.paths_
-    for one, other in zip(model.transform(TEXT[:9]), model.transform(corpus.slice(0, 9)), strict=True):
+    for one, other in zip(model.predict(TEXT[:9]), model.predict(corpus.slice(0, 9)), strict=True):
         np.testing.assert_array_equal(one, other)
     assert model.evaluate(corpus) == model.evaluate(TEXT)
 
 
 @pytest.mark.parametrize("wrong", [[[1, 2]], [["a", None]], [[b"a"]]])
 def test_words_must_be_strings_in_lists(wrong: list, model: WordClusters) -> None:
-    for method in (model.fit, model.transform, model.evaluate):
+    for method in (model.fit, model.predict, model.evaluate):
         with pytest.raises(InputError):
             method(wrong)

@@ -35,8 +35,8 @@ from spectragram.engine import Threads
 __all__ = ["exchange"]
 
 BLOCK = 128
-"""Words proposed together. Chosen by hand: enough to keep several threads busy, few enough that proposals are still right
-when their turn comes."""
+"""Words proposed together. Chosen by hand: enough to keep several threads busy, few enough that most proposals are
+still right when their turn comes."""
 
 SMALLEST_GAIN = 1e-6
 """Smallest gain, in nats times the number of pairs, for which a word moves. A guard: smaller gains are rounding errors,

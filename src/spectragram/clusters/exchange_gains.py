@@ -1,7 +1,7 @@
 """How moving one word between two classes changes the mutual information, term by term.
 
-The formula is in :mod:`spectragram.clusters.exchange`. In all kernels ``k`` is the clustering, ``s`` and ``p`` count the
-neighbours of the word by class, ``itself`` is how often the word follows itself, and ``table`` holds the values of
+The formula is in :mod:`spectragram.clusters.exchange`. In all kernels ``k`` is the clustering, ``s`` and ``p`` count
+the neighbours of the word by class, ``itself`` is how often the word follows itself, and ``table`` holds the values of
 f(n) = n log n.
 """
 
@@ -20,7 +20,7 @@ __all__ = ["Classes", "add_gains", "by_class", "corner_gain", "loss_of_leaving",
 class Classes(NamedTuple):
     """A clustering and the sums that go with it; the kernels change them in place.
 
-    n, n_transposed         (m, m)       n[c, x]: how often class c precedes class x; both ways, so that rows are contiguous
+    n, n_transposed         (m, m)       how often class c precedes class x; transposed too, for contiguous rows
     step, step_transposed   (m, m)       f(n + 1) - f(n) in single precision
     left, right             (m,)         margins of n
     size                    (m,)         number of words in each class
