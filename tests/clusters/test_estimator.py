@@ -11,6 +11,7 @@ import pytest
 
 from spectragram.clusters import WordClusters, count_files, count_sequences
 from spectragram.clusters.inspection import write_paths, write_word2vec
+from spectragram.clusters.model import Model
 from spectragram.data import Corpus
 from spectragram.errors import InputError
 from spectragram.metrics import stream_mutual_information
@@ -196,3 +197,66 @@ def test_words_must_be_strings_in_lists(wrong: list, model: WordClusters) -> Non
     for method in (model.fit, model.predict, model.evaluate):
         with pytest.raises(InputError):
             method(wrong)
+
+
+def test_a_file_is_predicted_like_its_lines(model: WordClusters, tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_text("the dog\n\nthe never-seen\n")
+    expected = model.predict([["the", "dog"], [], ["the", "never-seen"]])
+    for found in (model.predict(path), model.predict(["the dog", "", "the never-seen"])):
+        assert len(found) == 3
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == np.int32
+
+
+def test_a_file_of_counts_is_as_good_as_the_counts(tmp_path: Path) -> None:
+    counts = count_sequences(TEXT)
+    counts.save(tmp_path / "counts")
+    direct = WordClusters(10, n_dimensions=0, max_vocabulary=60).fit(counts)
+    again = WordClusters(10, n_dimensions=0, max_vocabulary=60).fit(tmp_path / "counts")
+    assert direct.paths_ == again.paths_
+    assert len(again.vocabulary_) == 61
+
+
+def test_unknown_words_are_counted_with_and_without_a_cluster_for_them(model: WordClusters) -> None:
+    text = [["the", "never-seen", "dog"], ["nor-this", "the"]]
+    assert model.evaluate(text)["unknown"] == 2
+    assert WordClusters(5, n_dimensions=0).fit(TEXT).evaluate(text)["unknown"] == 2
+
+
+def test_spelling_is_that_of_training_not_of_parameters(tmp_path: Path) -> None:
+    text = [[word.lower() for word in words] for words in TEXT[:200]]
+    model = WordClusters(8, n_dimensions=2, lower=True).fit(TEXT[:200])
+    model.set_params(lower=False, boundaries=True)
+    expected = WordClusters(8, n_dimensions=2).fit(text)
+    for X in (TEXT[:50], tmp_path / "text"):
+        if isinstance(X, Path):
+            X.write_text("\n".join(map(" ".join, TEXT[:50])))
+        assert model.score(X) == expected.score(text[:50])
+        np.testing.assert_array_equal(np.concatenate(model.predict(X)), np.concatenate(expected.predict(text[:50])))
+    assert model.nearest("THE", 2) == expected.nearest("the", 2)
+    assert model.extend([["The", "ZYX", "dog"]]).paths_["zyx"]
+
+
+def test_negative_depths_and_missing_vectors_are_refused(model: WordClusters) -> None:
+    with pytest.raises(InputError, match="bits=-1"):
+        model.cut(-1)
+    with pytest.raises(InputError, match="no vectors"):
+        WordClusters(5, n_dimensions=0).fit(TEXT[:50]).nearest("the")
+    with pytest.raises(InputError, match="no two words in a row"):
+        model.score([["the"]])
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"vectors": np.zeros((3, 2), np.float32)}, "do not fit together"),
+        ({"merges": np.zeros((29, 2), np.int64)}, "not a tree"),
+        ({"class_counts": np.zeros((2, 2), np.int64)}, "lacks some clusters"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(changes: dict, problem: str, model: WordClusters) -> None:
+    values, arrays = model.model_.to_state()
+    with pytest.raises(ValueError, match=problem):
+        Model.from_state(values, arrays | changes)
