@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import os
 import shutil
 import tempfile
 import time
@@ -26,7 +27,7 @@ import numpy as np
 
 from spectragram import storage
 from spectragram.clusters.counts import COUNTS_KIND, PairCounter, PairCounts, StreamPairs, TextOptions
-from spectragram.data.inputs import WordLists, is_path
+from spectragram.data.inputs import WordLists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
@@ -78,7 +79,7 @@ def count_files(
     verbose : bool
         Show progress on a terminal.
     """
-    listed = [paths] if is_path(paths) else list(paths)
+    listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not listed:
         raise InputError("no files to count", remedy="give at least one path")
     if checkpoint is not None and any(str(path) == "-" for path in listed):

@@ -196,11 +196,11 @@ def _ward(points: np.ndarray, sizes: np.ndarray, max_active: int, n_left: int) -
             entered += 1
             bound[n_active - 1] = np.inf
             _tighten(centroids, size, n_active, n_active - 1, cost, bound, nearest, tight)
-        c = np.argmin(bound[:n_active])
+        c = int(np.argmin(bound[:n_active]))
         while not tight[c]:
             _tighten(centroids, size, n_active, c, cost, bound, nearest, tight)
             tightened += 1
-            c = np.argmin(bound[:n_active])
+            c = int(np.argmin(bound[:n_active]))
         kept, gone = min(c, nearest[c]), max(c, nearest[c])
         merges[t, 0] = node[kept]
         merges[t, 1] = node[gone]
