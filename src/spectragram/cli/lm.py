@@ -152,8 +152,8 @@ def inspect(
     print_scores(loaded.summary_, as_json=json)
     if json:
         return
-    for distance, rows in class_rows(loaded.model_, words).items():
-        print(f"\nclasses of the word {distance} back")
+    for title, rows in class_rows(loaded.model_, words).items():
+        print(f"\n{title}")
         print_table(["class", "weight", "words"], rows)
 
 

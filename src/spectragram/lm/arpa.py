@@ -56,7 +56,7 @@ def _listed_ngrams(model: Model) -> dict[int, np.ndarray]:
     """
     if model.mixture.ngrams is not None:
         return {level.counts.order: level.counts.keys for level in model.mixture.ngrams.levels[1:]}
-    n_words, classes = len(model.vocabulary), model.mixture.classes[1]
+    n_words, classes = len(model.vocabulary), model.mixture.classes[0]
     best = [np.sort(np.argsort(-(classes.emissions @ row), kind="stable")[:SUCCESSORS]) for row in classes.histories]
     return {2: np.concatenate([n_words * first + second for first, second in enumerate(best)])}
 

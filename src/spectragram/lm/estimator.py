@@ -12,7 +12,7 @@ from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ParameterError
 from spectragram.estimator import Estimator, fitting
-from spectragram.lm.learners import learn, training_corpus
+from spectragram.lm.learners import Iterations, learn, training_corpus
 from spectragram.lm.model import Model
 from spectragram.lm.settings import settings_of
 from spectragram.metrics import per_second, perplexity
@@ -33,7 +33,8 @@ class LanguageModel(Estimator):
         before it; ``em``, ``pivot`` and ``pivot+em`` are the class model of the paper alone; ``kn`` is
         interpolated modified Kneser-Ney alone.
     preset : {"fast", "default", "best"}
-        Chooses ``n_states`` and ``max_iter`` where they are not given. It means nothing to ``kn``.
+        Chooses ``n_states`` and ``max_iter`` where they are not given. With ``best``, learner ``mixed`` has class
+        models of four sizes, an eighth to twice ``n_states``. It means nothing to ``kn``.
     order : {1, 2, 3}
         Length of the longest n-gram of the Kneser-Ney model.
     prior : float
@@ -63,7 +64,7 @@ class LanguageModel(Estimator):
     >>> model.surprisal(["the dog sleeps"])[0].round(1).tolist()
     [2.5, 1.1, 1.1]
     >>> model.predict(["the dog"])[0]
-    ['the', 'cat', 'sleeps']
+    ['dog', 'dog', 'sleeps']
     """
 
     kind = "lm"
@@ -118,11 +119,11 @@ class LanguageModel(Estimator):
             self.model_, iterations = learn(corpus, dev, settings, report)
         self.summary_ = {
             "learner": settings.learner,
-            "states": sum(classes.n_states for classes in self.model_.mixture.classes.values()),
+            "states": sum(classes.n_states for classes in self.model_.mixture.classes),
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
             "types": len(corpus.vocabulary),
-            **({"iterations": {str(distance): n for distance, n in iterations.items()}} if iterations else {}),
+            **({"iterations": _by_distance(iterations)} if iterations else {}),
         }
         return self
 
@@ -134,7 +135,7 @@ class LanguageModel(Estimator):
 
     @property
     def n_iter_(self) -> dict[int, int]:
-        """EM iterations by the distance of the context word: 1 is the last word, 2 the one before."""
+        """EM iterations by the distance of the context word (1 is the last word), summed over class models."""
         self._require_fitted()
         return {int(distance): n for distance, n in self.summary_.get("iterations", {}).items()}
 
@@ -222,3 +223,9 @@ class LanguageModel(Estimator):
     def score(self, X: Strings, y: object = None) -> float:
         """Mean log-probability per known word (higher is better), for scikit-learn's model selection."""
         return -float(np.log(self.perplexity(X)))
+
+
+def _by_distance(iterations: Iterations) -> dict[str, int]:
+    """EM iterations by the distance of the context word, as a model file holds them."""
+    distances = sorted({distance for distance, _ in iterations})
+    return {str(d): sum(n for (distance, _), n in iterations.items() if distance == d) for d in distances}

@@ -10,6 +10,7 @@ mixed       n-grams, classes of the last word and classes of the word before it,
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from spectragram.data.inputs import Strings, as_corpus
 from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine.progress import Report
 from spectragram.errors import InputError
-from spectragram.learning.counts import count_ngrams
+from spectragram.learning.counts import TupleCounts, count_ngrams
 from spectragram.lm.em import ClassModel, em, random_start
 from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.mixture import Events, Mixture
@@ -35,8 +36,8 @@ HELD_OUT_SHARE = 20
 FEWEST_WORDS = 3
 """A shorter text has no trigram."""
 
-Iterations = dict[int, int]
-"""EM iterations by the distance of the context word: 1 is the last word, 2 the one before."""
+Iterations = dict[tuple[int, int], int]
+"""EM iterations by the distance of the context word (1 is the last word, 2 the one before) and number of classes."""
 
 
 def training_corpus(X: Strings, settings: Settings) -> Corpus:
@@ -65,10 +66,9 @@ def learn(corpus: Corpus, dev: Strings | None, settings: Settings, report: Repor
     and the weights that were found.
     """
     vocabulary = corpus.vocabulary
-    settings = replace(settings, n_states=settings.states_for(len(vocabulary)))
     end = vocabulary.index[END] if settings.boundaries else -1
     stream = one_stream(corpus, end)
-    training = _Training(settings, len(vocabulary), report)
+    training = _Training(settings, len(vocabulary), settings.class_sizes(len(vocabulary)), report)
     if dev is not None:
         mixture, iterations = training.run(stream, held_out=_held_out(dev, vocabulary, end))
     elif settings.learner in ("pivot", "kn") or (settings.learner != "mixed" and settings.max_iter == 0):
@@ -96,6 +96,7 @@ class _Training:
 
     settings: Settings
     n_words: int
+    class_sizes: list[int]
     report: Report
 
     def run(
@@ -103,48 +104,55 @@ class _Training:
     ) -> tuple[Mixture, Iterations]:
         """Learn from a stream; EM makes the given ``iterations``, or as many as are best on ``held_out``."""
         learner = self.settings.learner
-        made: Iterations = {}
         ngrams = None
         if learner in ("kn", "mixed"):
             ngrams = KneserNey.fit(stream, self.n_words, self.settings.order, n_jobs=self.settings.n_jobs)
         if learner == "kn":
-            return Mixture.alone(ngrams=ngrams), made
-        classes = {}
+            return Mixture.of(ngrams), {}
+        classes: dict[int, list[ClassModel]] = {}
+        made: Iterations = {}
         for distance in (1, 2) if learner == "mixed" else (1,):
-            classes[distance], n_iterations = self._classes(stream, distance, held_out, iterations)
-            if learner != "pivot":
-                made[distance] = n_iterations
-        if learner != "mixed":
-            return Mixture.alone(classes=classes[1]), made
-        mixture = Mixture(ngrams, classes, np.zeros((0, 3)))
-        return mixture if held_out is None else mixture.fit_weights(held_out), made
+            counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.settings.n_jobs, gap=distance - 1)
+            for n_states in self.class_sizes:
+                max_iter = None if iterations is None else iterations[distance, n_states]
+                model, made[distance, n_states] = self._classes(counts, distance, n_states, held_out, max_iter)
+                classes.setdefault(distance, []).append(model)
+        mixture = Mixture.of(ngrams, classes)
+        if learner == "mixed" and held_out is not None:
+            mixture = mixture.fit_weights(held_out)
+        return mixture, {} if learner == "pivot" else made
 
     def _classes(
-        self, stream: np.ndarray, distance: int, held_out: Events | None, iterations: Iterations | None
+        self, counts: TupleCounts, distance: int, n_states: int, held_out: Events | None, max_iter: int | None
     ) -> tuple[ClassModel, int]:
         """Hidden classes of the word ``distance`` places back, and the number of EM iterations."""
         settings = self.settings
-        counts = count_ngrams(stream, 2, self.n_words, n_jobs=settings.n_jobs, gap=distance - 1)
         rng = np.random.default_rng([settings.seed, distance])
-        assert settings.n_states is not None
         if settings.learner == "em":
-            start = random_start(self.n_words, settings.n_states, rng, settings.start_shape)
+            start = random_start(self.n_words, n_states, rng, settings.start_shape)
         else:
-            start = pivot(counts, settings.n_states, prior=settings.prior, rng=rng, n_jobs=settings.n_jobs)
+            start = pivot(counts, n_states, prior=settings.prior, rng=rng, n_jobs=settings.n_jobs)
         if settings.learner == "pivot":
             return start, 0
-
-        def loss(model: ClassModel) -> float:
-            assert held_out is not None
-            return held_out.log_loss(Mixture.alone(classes=model, distance=distance))
-
         model, made, _ = em(
             counts,
             start,
-            max_iter=settings.max_iter if iterations is None else iterations[distance],
-            loss=None if held_out is None else loss,
+            max_iter=settings.max_iter if max_iter is None else max_iter,
+            loss=_held_out_loss(held_out, counts, distance),
             prior=settings.prior,
             n_jobs=settings.n_jobs,
             report=self.report,
         )
         return model, made
+
+
+def _held_out_loss(held_out: Events | None, counts: TupleCounts, distance: int) -> Callable[[ClassModel], float] | None:
+    """Held-out loss of class models of the word ``distance`` places back; None if there is nothing to judge them by.
+
+    It leaves out words without counts: EM gives them probability zero, so they would outweigh everything else.
+    """
+    if held_out is None or not np.isin(held_out.words, counts.words).any():
+        return None
+    seen = np.isin(held_out.words, counts.words)
+    events = Events(held_out.contexts[seen], held_out.words[seen])
+    return lambda model: events.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))

@@ -9,6 +9,7 @@ the weights of each bucket towards the overall weights, so that a bucket with li
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -66,9 +67,9 @@ class Events:
         keep = np.ones(len(stream), bool) if ignore is None else stream != ignore
         return cls(contexts[keep], stream[keep])
 
-    def log_loss(self, model: Mixture) -> float:
-        """Mean of -log p(word | context)."""
-        return float(-np.log(np.maximum(model.prob(self.contexts, self.words), SMALLEST_PROB)).mean())
+    def log_loss(self, prob: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
+        """Mean of -log p(word | context), given a function of contexts and words."""
+        return float(-np.log(np.maximum(prob(self.contexts, self.words), SMALLEST_PROB)).mean())
 
 
 @dataclass(frozen=True)
@@ -78,20 +79,25 @@ class Mixture:
     Attributes
     ----------
     ngrams : KneserNey or None
-    classes : dict of ClassModel
-        By the distance of the word they look back to, 1 or 2.
+    classes : tuple of ClassModel
+    distances : tuple of int
+        How far back each class model looks: 1 for the last word, 2 for the one before.
     weights : float array, shape (N_BUCKETS, number of models)
-        N-grams first, then classes by distance.
+        N-grams first, then class models.
     """
 
     ngrams: KneserNey | None
-    classes: dict[int, ClassModel]
+    classes: tuple[ClassModel, ...]
+    distances: tuple[int, ...]
     weights: np.ndarray
 
     @classmethod
-    def alone(cls, *, ngrams: KneserNey | None = None, classes: ClassModel | None = None, distance: int = 1) -> Self:
-        """A single model with weight one."""
-        return cls(ngrams, {} if classes is None else {distance: classes}, np.ones((N_BUCKETS, 1)))
+    def of(cls, ngrams: KneserNey | None, classes: Mapping[int, Sequence[ClassModel]] | None = None) -> Self:
+        """N-grams and class models by distance, all with the same weight."""
+        models = [(model, distance) for distance, found in sorted((classes or {}).items()) for model in found]
+        n_models = len(models) + (ngrams is not None)
+        weights = np.full((N_BUCKETS, n_models), 1.0 / n_models)
+        return cls(ngrams, tuple(m for m, _ in models), tuple(d for _, d in models), weights)
 
     def fit_weights(self, held_out: Events) -> Mixture:
         """The same models with weights that make held-out text most probable."""
@@ -109,7 +115,7 @@ class Mixture:
     def next(self, context: np.ndarray) -> np.ndarray:
         """p(. | context) of all words after one context (CONTEXT,), shape (n_words,)."""
         parts = [] if self.ngrams is None else [self.ngrams.next(context)]
-        parts += [model.next(int(context[-d])) for d, model in sorted(self.classes.items())]
+        parts += [model.next(int(context[-d])) for d, model in zip(self.distances, self.classes, strict=True)]
         if len(parts) == 1:
             return parts[0]
         weights = self.weights[self._buckets(context[np.newaxis])[0]]
@@ -118,7 +124,7 @@ class Mixture:
     def _each_prob(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
         """Probabilities under each of the models, shape (n, number of models)."""
         columns = [] if self.ngrams is None else [self.ngrams.prob(contexts, words)]
-        columns += [model.prob(contexts[:, -d], words) for d, model in sorted(self.classes.items())]
+        columns += [model.prob(contexts[:, -d], words) for d, model in zip(self.distances, self.classes, strict=True)]
         return np.stack(columns, axis=1)
 
     def _buckets(self, contexts: np.ndarray) -> np.ndarray:
@@ -142,21 +148,18 @@ class Mixture:
             # EM without a prior drives entries below what single precision holds.
             return np.where(table > 0.0, np.maximum(table, SMALLEST), 0.0).astype(np.float32)
 
-        classes = {
-            d: ClassModel(single(model.histories), single(model.emissions), single(model.mix))
-            for d, model in self.classes.items()
-        }
-        return replace(self, classes=classes)
+        tables = ((model.histories, model.emissions, model.mix) for model in self.classes)
+        return replace(self, classes=tuple(ClassModel(*map(single, model)) for model in tables))
 
     def to_state(self) -> State:
         """Plain values and arrays for a model file."""
-        values: dict[str, Any] = {"ngrams": None, "distances": sorted(self.classes)}
+        values: dict[str, Any] = {"ngrams": None, "distances": list(self.distances)}
         arrays: dict[str, Any] = {"weights": self.weights}
         if self.ngrams is not None:
             values["ngrams"], more = self.ngrams.to_state()
             arrays |= prefixed("ngrams", more)
-        for d, model in self.classes.items():
-            arrays |= prefixed(f"classes{d}", vars(model))
+        for number, model in enumerate(self.classes):
+            arrays |= prefixed(f"classes{number}", vars(model))
         return values, arrays
 
     @classmethod
@@ -167,16 +170,17 @@ class Mixture:
             ngrams = KneserNey.from_state(values["ngrams"], without_prefix("ngrams", arrays))
             if ngrams.n_words != n_words or not 1 <= ngrams.order <= CONTEXT + 1:
                 raise ValueError(f"n-grams of length {ngrams.order} over {ngrams.n_words} words")
-        classes = {}
-        for d in values["distances"]:
-            model = ClassModel(**without_prefix(f"classes{d}", arrays))
-            if {model.histories.shape, model.emissions.shape} != {(n_words, len(model.mix))} or d not in (1, 2):
+        distances = tuple(values["distances"])
+        if not set(distances) <= set(range(1, CONTEXT + 1)):
+            raise ValueError(f"classes of words at distances {distances}")
+        classes = tuple(ClassModel(**without_prefix(f"classes{i}", arrays)) for i in range(len(distances)))
+        for model in classes:
+            if {model.histories.shape, model.emissions.shape} != {(n_words, len(model.mix))}:
                 raise ValueError(f"class tables of shape {model.histories.shape} for {n_words} words")
-            classes[int(d)] = model
         weights = arrays["weights"]
         if weights.shape != (N_BUCKETS, len(classes) + (ngrams is not None)) or not weights.size:
             raise ValueError(f"mixture weights of shape {weights.shape}")
-        return cls(ngrams, classes, weights)
+        return cls(ngrams, classes, distances, weights)
 
 
 def _times_seen(level: Level, context: np.ndarray) -> np.ndarray:

@@ -22,23 +22,27 @@ WORDS_PER_STATE = 8
 """A small vocabulary gets at most one hidden class for every eight words. Chosen by hand, not tuned."""
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "fast": {"most_states": 32, "max_iter": 1},
-    "default": {"most_states": 128, "max_iter": 30},
-    "best": {"most_states": 512, "max_iter": 30},
+    "fast": {"most_states": 32, "sizes": (1.0,), "max_iter": 1},
+    "default": {"most_states": 128, "sizes": (1.0,), "max_iter": 30},
+    "best": {"most_states": 128, "sizes": (0.125, 0.5, 1.0, 2.0), "max_iter": 30},
 }
-"""Hidden classes for a large vocabulary, and EM iterations at most."""
+"""Hidden classes for a large vocabulary, sizes of the class models that are mixed (as multiples of that number), and EM
+iterations at most. Chosen on the development part of the Brown split, where their perplexity is 298.7, 293.3 and 290.1.
+More classes in one model make it worse (256: 297.8); models of several sizes together make it better."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """Checked parameters of :class:`~spectragram.lm.LanguageModel`, which documents them.
 
-    ``n_states`` is None unless it was given; ``most_states`` is what the preset allows then.
+    ``n_states`` is None unless it was given; ``most_states`` is what the preset allows then. ``sizes`` are multiples of
+    the number of classes: learner ``mixed`` has class models of each size.
     """
 
     learner: str
     n_states: int | None
     most_states: int
+    sizes: tuple[float, ...]
     order: int
     prior: float
     start_shape: float
@@ -48,7 +52,13 @@ class Settings:
     seed: int
     n_jobs: int
 
-    def states_for(self, n_words: int) -> int:
+    def class_sizes(self, n_words: int) -> list[int]:
+        """Numbers of hidden classes of the class models for a vocabulary, in increasing order."""
+        n_states = self._states_for(n_words)
+        sizes = self.sizes if self.learner == "mixed" else (1.0,)
+        return sorted({min(max(1, int(size * n_states)), max(n_states, n_words - 1)) for size in sizes})
+
+    def _states_for(self, n_words: int) -> int:
         """Number of hidden classes for a vocabulary: what was asked for, if it allows them, or what suits it."""
         if n_words < 2 and self.learner != "kn":
             raise ParameterError(
@@ -84,6 +94,7 @@ def settings_of(estimator: LanguageModel) -> Settings:
         learner=estimator.learner,
         n_states=estimator.n_states,
         most_states=chosen["most_states"],
+        sizes=chosen["sizes"],
         order=estimator.order,
         prior=estimator.prior,
         start_shape=estimator.start_shape,
