@@ -104,3 +104,12 @@ def test_a_text_in_another_language_is_remarked(folder: Path, capsys: pytest.Cap
     model = folder / "model"
     assert main(["evaluate", str(model), str(other)]) == 0
     assert "does not know 5 of 6 words" in capsys.readouterr().err
+
+
+def test_inspect_as_json_and_the_demo(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(folder / "model"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["learner"] == "mixed"
+    assert main(["demo", "lm"]) == 0
+    out = capsys.readouterr().out
+    assert "surprisal (bits)" in out
+    assert "sampled: " in out

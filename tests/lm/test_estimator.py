@@ -243,6 +243,8 @@ def test_a_corpus_with_symbols_outside_its_vocabulary(text: list[list[str]]) -> 
     model = LanguageModel(learner="kn").fit(Corpus.from_sequences(text[:200], small))
     replaced = [[word if word in small else "<unk>" for word in line] for line in text[:200]]
     again = LanguageModel(learner="kn").fit(replaced)
+    assert model.vocabulary_.words == again.vocabulary_.words
+    np.testing.assert_array_equal(model.vocabulary_.counts, again.vocabulary_.counts)
     np.testing.assert_array_equal(model.log_prob(text[200:210]), again.log_prob(text[200:210]))
 
 
