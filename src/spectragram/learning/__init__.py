@@ -1,1 +1,1 @@
-"""What the learners of several tasks share: the EM driver, mixture weights, ensembles."""
+"""What the learners of several tasks share: packed counts, the EM driver, mixture weights, ensembles."""
