@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from spectragram import storage
 from spectragram.errors import InputError, ModelFileError
 from spectragram.estimator import Estimator, State, fitting
-from spectragram.storage import files
 
 HEADER: dict[str, Any] = {
     "params": {"n_states": 4, "learner": "spectral", "kappa": 5.0, "dev": None},
@@ -66,7 +65,7 @@ def rebuilt(raw: bytes, change: Callable[[dict[str, Any], dict[str, Any]], None]
     envelope = json.loads(table["__metadata__"]["spectragram"])
     change(table, envelope)
     envelope.pop("checksum", None)
-    envelope["checksum"] = files._digest_text(envelope)
+    envelope["checksum"] = storage._digest_text(envelope)
     table["__metadata__"] = {"spectragram": json.dumps(envelope)}
     return with_head(json.dumps(table).encode()) + raw[8 + length :]
 
@@ -86,7 +85,7 @@ def test_small_model_comes_back_identical(model: Path) -> None:
     assert_same(storage.read(model), HEADER, small_arrays())
 
 
-@pytest.mark.parametrize("dtype", files.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", storage.DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 2)], ids=str)
 def test_every_dtype_and_shape(tmp_path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).integers(0, 2, shape).astype(dtype)

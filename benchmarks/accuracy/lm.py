@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from benchmarks.measure import Row, data_folder, row
-from spectragram.data.text import read_text
 from spectragram.lm import LanguageModel
 
 OWN = "independent modified Kneser-Ney on the same stream"
@@ -15,7 +14,7 @@ def run(quick: bool) -> list[Row]:
     if folder is None:
         return []
     lm = folder / "brown-text" / "lm"
-    train, dev, test = (read_text(lm / name) for name in ("train.txt.gz", "dev.txt.gz", "test.txt"))
+    train, dev, test = (lm / name for name in ("train.txt.gz", "dev.txt.gz", "test.txt"))
     cases = [
         ("bigram KN", {"learner": "kn", "order": 2}, 334.1, OWN),
         ("trigram KN", {"learner": "kn", "order": 3}, 317.0, OWN),

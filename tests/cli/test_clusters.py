@@ -85,7 +85,7 @@ def test_predict_can_place_new_words(model: Path, tmp_path: Path, capsys: pytest
         for word, label in zip(words.split(), labels.split(), strict=True)
         if word == "zyx"
     }
-    assert found == {str(loaded.labels_[loaded.vocabulary_.index["the"]])}
+    assert found == {str(loaded.clusters_[loaded.vocabulary_.index["the"]])}
 
 
 def test_extend_adds_words(model: Path, tmp_path: Path) -> None:
@@ -123,8 +123,8 @@ def test_export_formats(model: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (b"\x7fELF\x00\x01\xff\xfe" * 50, [], "bad:1"),
         (b"", [], "is empty"),
-        (b"word word word", [], "one word only"),
-        (b"a b c d e", ["--clusters", "50"], "50 clusters of 5 words"),
+        (b"word word word", [], "only one word"),
+        (b"a b c d e", ["--clusters", "50"], "--clusters 50 does not fit 5 words"),
         (b"a b c d e", ["--learner", "magic"], "choose one of"),
         (b"a b c d e", ["--context", "LR9"], "choose one of"),
     ],

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from spectragram import load
 from spectragram.cli import main
 from spectragram.synthetic import english_text
 
@@ -40,10 +41,30 @@ def test_predict_is_aligned_even_on_empty_lines(folder: Path, capsys: pytest.Cap
     assert rows[1][:2] == ["0.000000", "0"]
     assert rows[2][1:] == ["1", "1"]
     assert float(rows[0][0]) < 0
-    assert main(["predict", str(folder / "model"), str(folder / "input.txt"), "--tokens"]) == 0
+    assert main(["predict", str(folder / "model"), str(folder / "input.txt"), "--surprisal"]) == 0
     shown = capsys.readouterr().out
     assert shown.count("\n\n") >= 2
     assert shown.splitlines()[0].split("\t")[0] == "the"
+
+
+def test_predict_shows_what_comes_next_and_prefixes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "input.txt").write_text("the dog barks .\n\nxyzzy\n")
+    predict = ["predict", str(folder / "model"), str(folder / "input.txt")]
+    assert main([*predict, "--next", "--top", "3"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [len(row) for row in rows] == [3, 3, 3]
+    expected = load(folder / "model").next([["the", "dog", "barks", "."]])[0]
+    word, chance = rows[0][0].rsplit(":", 1)
+    assert load(folder / "model").vocabulary_.words[expected.argmax()] == word
+    assert float(chance) == pytest.approx(expected.max(), rel=1e-3)
+    assert main([*predict, "--prefix"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [len(row) for row in rows] == [5, 1, 2]
+    assert main(predict) == 0
+    whole = [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()]
+    assert [float(row[-1]) for row in rows] == pytest.approx([float(value) for value in whole], abs=1e-5)
+    assert main([*predict, "--prefix", "--next"]) == 2
+    assert "exclude one another" in capsys.readouterr().err
 
 
 def test_inspect_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -58,7 +79,11 @@ def test_inspect_and_export(folder: Path, capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize(
     ("extra", "said"),
-    [(["--states", "5000"], "--states <"), (["--learner", "magic"], "choose one of"), (["--order", "9"], "--order")],
+    [
+        (["--states", "5000"], "--states 5000 is too many"),
+        (["--learner", "magic"], "choose one of"),
+        (["--order", "9"], "--order"),
+    ],
 )
 def test_refusals_leave_nothing(extra: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "refused"
@@ -79,3 +104,12 @@ def test_a_text_in_another_language_is_remarked(folder: Path, capsys: pytest.Cap
     model = folder / "model"
     assert main(["evaluate", str(model), str(other)]) == 0
     assert "does not know 5 of 6 words" in capsys.readouterr().err
+
+
+def test_inspect_as_json_and_the_demo(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(folder / "model"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["learner"] == "mixed"
+    assert main(["demo", "lm"]) == 0
+    out = capsys.readouterr().out
+    assert "surprisal (bits)" in out
+    assert "sampled: " in out

@@ -6,7 +6,8 @@ import itertools
 
 import numpy as np
 
-from spectragram.clusters.bigrams import Bigrams
+from spectragram.clusters.information import Bigrams
+from spectragram.learning.counts import TupleCounts
 
 
 def information(table: np.ndarray) -> float:
@@ -36,8 +37,8 @@ def merged(table: np.ndarray, i: int, j: int) -> np.ndarray:
 
 
 def bigrams_of(pairs: np.ndarray) -> Bigrams:
-    first, second = np.nonzero(pairs)
-    return Bigrams.from_pairs(first, second, pairs[first, second], len(pairs))
+    keys = np.flatnonzero(pairs)
+    return Bigrams.from_counts(TupleCounts(keys, pairs.ravel()[keys], len(pairs), 2))
 
 
 def random_pairs(rng: np.random.Generator, n: int, mean: float = 1.0) -> np.ndarray:

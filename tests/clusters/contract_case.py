@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from spectragram.clusters import WordClusters
@@ -16,30 +18,54 @@ def make(**changes: object) -> WordClusters:
 
 
 def outputs(model: WordClusters) -> list[np.ndarray]:
+    extended = model.extend([["The", "never-seen", "dog"], ["a", "12", "Never-Seen"]])
     return [
-        np.concatenate(model.transform([*TEXT[:20], ["never-seen"]])),
+        np.concatenate(model.predict([*TEXT[:20], ["never-seen", "THE", "34"]])),
         np.array(list(model.paths_.values())),
         model.vectors_,
         np.array([model.score(TEXT[:50])]),
+        np.concatenate(extended.predict([["never-seen", "THE", "34"]])),
     ]
+
+
+def write(folder: Path) -> Path:
+    path = folder / "text.txt"
+    path.write_text("".join(" ".join(words) + "\n" for words in TEXT), encoding="utf-8")
+    return path
 
 
 CASE = ContractCase(
     make=make,
-    fit=lambda model: model.fit(TEXT),
+    X=lambda: TEXT,
     outputs=outputs,
+    write=write,
+    options=["--clusters", "12", "--dimensions", "5", "--min-count", "2"],
+    changed={
+        "n_clusters": 7,
+        "learner": "brown",
+        "preset": "fast",
+        "max_vocabulary": 20,
+        "min_count": 9,
+        "n_dimensions": 2,
+        "context": "LR2",
+        "kappa": 3.0,
+        "lower": True,
+        "fold_digits": True,
+        "boundaries": True,
+        "random_state": 5,
+    },
+    grid={"n_clusters": [6, 12]},
     bad_fits={
         "empty": lambda model: model.fit([]),
         "only empty sentences": lambda model: model.fit([[], []]),
         "one word only": lambda model: model.fit([["a", "a", "a"]]),
-        "strings instead of lists": lambda model: model.fit(["a b c", "b c"]),
         "not words": lambda model: model.fit([[1, 2, 3]]),
         "empty words": lambda model: model.fit([["a", "", "b"]]),
         "more clusters than words": lambda model: model.set_params(n_clusters=10_000).fit(TEXT),
         "no clusters": lambda model: model.set_params(n_clusters=0).fit(TEXT),
         "no such file": lambda model: model.fit("no/such/file.txt"),
-        "unknown preset": lambda model: model.set_params(preset="slow").fit(TEXT),
         "unknown context": lambda model: model.set_params(context="LR3").fit(TEXT),
         "negative smoothing": lambda model: model.set_params(kappa=-1.0).fit(TEXT),
+        "no word frequent enough": lambda model: model.set_params(min_count=10**6).fit(TEXT),
     },
 )

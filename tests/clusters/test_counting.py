@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from spectragram import storage
-from spectragram.clusters import PairCounts, TextOptions, count_files, count_sequences, counting, pairs
+from spectragram.clusters import PairCounts, TextOptions, count_files, count_sequences, counting
 from spectragram.errors import InputError, ModelFileError
 from spectragram.synthetic import english_text
 
@@ -41,25 +41,25 @@ def as_counter(counts: PairCounts, distance: int) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("distance", [1, 2])
-@pytest.mark.parametrize("apart", [False, True])
-def test_pairs_are_those_of_the_text(text: Path, apart: bool, distance: int) -> None:
-    counts = count_files(text, max_size=40, options=TextOptions(boundaries=apart))
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_pairs_are_those_of_the_text(text: Path, boundaries: bool, distance: int) -> None:
+    counts = count_files(text, max_size=40, options=TextOptions(boundaries=boundaries))
     kept = set(counts.vocabulary.words)
     lines = [[w if w in kept else "<unk>" for w in line.split()] for line in LINES]
-    if not apart:
+    if not boundaries:
         lines = [[word for line in lines for word in line]]
     expected = Counter(pair for line in lines for pair in zip(line, line[distance:], strict=False))
     assert as_counter(counts, distance) == expected
 
 
-@pytest.mark.parametrize("apart", [False, True])
-def test_shards_jobs_and_runs_do_not_show(text: Path, apart: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    how = {"max_size": 60, "options": TextOptions(boundaries=apart)}
+@pytest.mark.parametrize("boundaries", [False, True])
+def test_shards_jobs_and_runs_do_not_show(text: Path, boundaries: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    how = {"max_size": 60, "options": TextOptions(boundaries=boundaries)}
     whole = count_files(text, **how)
     with ThreadPoolExecutor(3) as pool:
         assert same(count_files(text, n_shards=20, executor=pool, **how), whole)
     assert same(count_sequences([line.split() for line in LINES], **how), whole)
-    monkeypatch.setattr(pairs, "KEYS_PER_RUN", 50)
+    monkeypatch.setattr("spectragram.learning.counts.KEYS_PER_RUN", 50)
     assert same(count_files(text, n_shards=7, **how), whole)
 
 
@@ -165,7 +165,7 @@ def test_an_interrupted_count_goes_on_where_it_was(text: Path, tmp_path: Path, m
     [
         (b"", "no words"),
         (b"\n \n\t\n", "no words"),
-        (b"a a a\na\n", "one word"),
+        (b"a a a\na\n", "only one word"),
         (b"a\x00b\n", "NUL"),
         (b"\xff\n", "UTF-8"),
     ],

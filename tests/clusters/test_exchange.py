@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from spectragram.clusters import exchange as module
-from spectragram.clusters.bigrams import class_mutual_information, class_table
 from spectragram.clusters.exchange import exchange
+from spectragram.clusters.information import class_mutual_information, class_table
 from tests.clusters.brute import bigrams_of, class_counts, information, random_pairs
 
 

@@ -34,7 +34,7 @@ def test_samples_give_the_true_clusters(learner: str) -> None:
     sample = truth.sample(4000, 25, rng)
     sentences = [sample.decode(i) for i in range(len(sample))]
     model = WordClusters(6, learner=learner, boundaries=True, n_dimensions=6, context="LR1", kappa=0.0).fit(sentences)
-    found = dict(zip(model.vocabulary_.words, model.labels_, strict=True))
+    found = dict(zip(model.vocabulary_.words, model.clusters_, strict=True))
     words = [f"w{i}" for i in range(40)]
     assert adjusted_rand_score(truth.clusters, [found[word] for word in words]) == 1.0
 

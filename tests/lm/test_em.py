@@ -5,21 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spectragram.learning.counts import TupleCounts, count_ngrams
 from spectragram.lm.em import ClassModel, bigram_matrix, em, em_step, history_step, random_start
-from spectragram.lm.ngrams import NgramCounts, count_ngrams
 
 
 @pytest.fixture
-def counts(rng: np.random.Generator) -> NgramCounts:
+def counts(rng: np.random.Generator) -> TupleCounts:
     return count_ngrams(rng.integers(0, 9, 400).astype(np.int32), 2, 9)
 
 
-def likelihood(counts: NgramCounts, model: ClassModel) -> float:
+def likelihood(counts: TupleCounts, model: ClassModel) -> float:
     return float(counts.counts @ np.log(model.prob(counts.contexts, counts.words)))
 
 
 @pytest.mark.parametrize("n_states", [1, 3, 6])
-def test_one_step_equals_enumeration(counts: NgramCounts, n_states: int, rng: np.random.Generator) -> None:
+def test_one_step_equals_enumeration(counts: TupleCounts, n_states: int, rng: np.random.Generator) -> None:
     model = random_start(9, n_states, rng)
     dense = np.zeros((9, 9))
     dense[counts.contexts, counts.words] = counts.counts
@@ -36,7 +36,7 @@ def test_one_step_equals_enumeration(counts: NgramCounts, n_states: int, rng: np
     assert log_likelihood == pytest.approx(likelihood(counts, model))
 
 
-def test_likelihood_never_falls_and_tables_stay_distributions(counts: NgramCounts, rng: np.random.Generator) -> None:
+def test_likelihood_never_falls_and_tables_stay_distributions(counts: TupleCounts, rng: np.random.Generator) -> None:
     matrix = bigram_matrix(counts)
     model = random_start(9, 4, rng)
     last = -np.inf
@@ -48,7 +48,7 @@ def test_likelihood_never_falls_and_tables_stay_distributions(counts: NgramCount
         np.testing.assert_allclose(model.emissions.sum(axis=0), 1)
 
 
-def test_the_history_step_is_concave_so_starts_do_not_matter(counts: NgramCounts, rng: np.random.Generator) -> None:
+def test_the_history_step_is_concave_so_starts_do_not_matter(counts: TupleCounts, rng: np.random.Generator) -> None:
     matrix = bigram_matrix(counts)
     emissions = random_start(9, 3, rng).emissions
     ends = []
@@ -70,7 +70,7 @@ def test_prior_pulls_rare_histories_only(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(model.histories[5], model.mix)  # never seen as a history
 
 
-def test_threads_do_not_show(counts: NgramCounts, rng: np.random.Generator) -> None:
+def test_threads_do_not_show(counts: TupleCounts, rng: np.random.Generator) -> None:
     matrix = bigram_matrix(counts)
     model = random_start(9, 5, rng)
     one, _ = em_step(matrix, matrix.T.tocsr(), model, n_jobs=1)
@@ -79,7 +79,7 @@ def test_threads_do_not_show(counts: NgramCounts, rng: np.random.Generator) -> N
     np.testing.assert_array_equal(one.emissions, two.emissions)
 
 
-def test_early_stopping_returns_the_best_model(counts: NgramCounts, rng: np.random.Generator) -> None:
+def test_early_stopping_returns_the_best_model(counts: TupleCounts, rng: np.random.Generator) -> None:
     losses = iter([5.0, 4.0, 3.0, 3.5, 3.6, 1.0])
     start = random_start(9, 2, rng)
     model, best, seen = em(counts, start, max_iter=9, loss=lambda _: next(losses), patience=2)
@@ -94,3 +94,5 @@ def test_start_of_text_uses_the_mix(rng: np.random.Generator) -> None:
     got = model.prob(np.full(5, -1), np.arange(5))
     np.testing.assert_allclose(got, model.emissions @ model.mix)
     assert got.sum() == pytest.approx(1)
+    np.testing.assert_allclose(model.next(-1), got)
+    np.testing.assert_allclose(model.next(3), model.prob(np.full(5, 3), np.arange(5)))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
+from spectragram.learning.counts import TupleCounts
 from spectragram.lm import pivot as module
 from spectragram.lm.em import ClassModel, em
-from spectragram.lm.ngrams import NgramCounts
 from spectragram.lm.pivot import pivot
 
 
@@ -20,12 +20,12 @@ def separable_model(n_words: int, n_states: int, rng: np.random.Generator) -> Cl
     return ClassModel(histories, emissions, histories.mean(axis=0))
 
 
-def population_counts(model: ClassModel, rng: np.random.Generator) -> NgramCounts:
+def population_counts(model: ClassModel, rng: np.random.Generator) -> TupleCounts:
     """Joint probabilities of all bigrams in place of counts, so large that nothing counts as rare."""
     n_words = len(model.histories)
     joint = rng.dirichlet(np.full(n_words, 5.0))[:, None] * (model.histories @ model.emissions.T)
     keys = np.arange(n_words**2)
-    return NgramCounts(keys, np.round(joint.ravel() * 1e15).astype(np.int64), n_words, 2)
+    return TupleCounts(keys, np.round(joint.ravel() * 1e15).astype(np.int64), n_words, 2)
 
 
 def test_exact_recovery_from_population_moments(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_anchors_are_frequent_by_default(rng: np.random.Generator) -> None:
         stream.append(int(rng.choice(60, p=true.histories[stream[-1]] @ true.emissions.T)))
     tokens = np.array(stream, np.int32)
     keys, counts = np.unique(tokens[:-1].astype(np.int64) * 60 + tokens[1:], return_counts=True)
-    bigrams = NgramCounts(keys, counts, 60, 2)
+    bigrams = TupleCounts(keys, counts, 60, 2)
     start = pivot(bigrams, 3, prior=1.0, rng=rng)
     np.testing.assert_allclose(start.histories.sum(axis=1), 1)
     np.testing.assert_allclose(start.emissions.sum(axis=0), 1)

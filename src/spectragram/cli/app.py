@@ -16,9 +16,9 @@ import typer
 from typer.core import TyperGroup
 
 from spectragram._version import __version__
-from spectragram.cli.careful import careful, ends_quietly
 from spectragram.cli.console import note
 from spectragram.cli.export_json import export_json
+from spectragram.cli.running import careful, ends_quietly
 from spectragram.errors import InputError
 from spectragram.kinds import KINDS, kind_named
 

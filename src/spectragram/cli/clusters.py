@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 import time
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
-from spectragram.cli.options import (
-    Best,
-    Fast,
-    Format,
-    Gold,
-    Html,
-    Input,
-    Jobs,
-    Json,
-    MinCount,
-    Model,
-    Out,
-    OutText,
-    Quiet,
-    Seed,
-    chosen_preset,
-)
-
-if TYPE_CHECKING:
-    from spectragram.clusters import PairCounts, WordClusters
 
 Texts = Annotated[
     list[str],
@@ -44,7 +24,7 @@ Clusters = Annotated[
 Vocab = Annotated[int, typer.Option("--vocab", min=0, help="Keep the most frequent words only; 0 keeps all.")]
 Counts = Annotated[
     Path | None,
-    typer.Option("--counts", help="Keep the counts in this file: read if it is there, resumed if unfinished."),
+    typer.Option("--counts", help="Keep the counts in this file: read if it is there, continued if unfinished."),
 ]
 Extend = Annotated[
     Path | None, typer.Option("--extend", help="Do not train: add new words of DATA to the clusters of this model.")
@@ -53,10 +33,10 @@ Extend = Annotated[
 
 def train(
     data: Texts,
-    out: Out,
+    out: given.Out,
     clusters: Clusters = None,
     vocab: Vocab = 50_000,
-    min_count: MinCount = 1,
+    min_count: given.MinCount = 1,
     learner: Annotated[
         str, typer.Option("--learner", help="exchange, spectral, spectral+exchange or brown.")
     ] = "exchange",
@@ -66,32 +46,29 @@ def train(
     lower: Annotated[bool, typer.Option("--lower", help="Lower-case all words.")] = False,
     fold_digits: Annotated[bool, typer.Option("--fold-digits", help="Turn every digit into 0.")] = False,
     boundaries: Annotated[
-        bool, typer.Option("--boundaries", help="Keep lines apart; otherwise the text is one stream.")
+        bool, typer.Option("--boundaries", help="Treat each line as a separate sentence, not the text as one stream.")
     ] = False,
     counts: Counts = None,
     extend: Extend = None,
     dev: Annotated[
         str | None, typer.Option("--dev", help="Held-out text; its mutual information is part of the summary.")
     ] = None,
-    fast: Fast = False,
-    best: Best = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
+    fast: given.Fast = False,
+    best: given.Best = False,
+    seed: given.Seed = 0,
+    jobs: given.Jobs = -1,
+    quiet: given.Quiet = False,
 ) -> None:
     """Learn clusters, their hierarchy and vectors from raw text."""
-    from spectragram.clusters import WordClusters, count_files
+    from spectragram.clusters import WordClusters
 
     if extend is not None:
-        old = WordClusters.load(extend)
-        extended = old.extend(count_files(data, window=1, options=old.text_options, n_jobs=jobs), min_count)
-        extended.save(out)
-        trained(out, {"types assigned": extended.summary_["types_assigned"]}, quiet=quiet)
+        _extend(extend, data, out, min_count, jobs, quiet)
         return
     model = WordClusters(
         clusters,
-        learner=learner,
-        preset=chosen_preset(fast, best),
+        learner,
+        preset=given.chosen_preset(fast, best),
         max_vocabulary=vocab or None,
         min_count=min_count,
         n_dimensions=dimensions,
@@ -104,43 +81,34 @@ def train(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.fit(_counted(model, data, counts), dev=dev)
+    model.fit(model.count(data, checkpoint=counts), dev=dev)
     model.save(out)
     trained(out, model.summary_, quiet=quiet)
 
 
-def _counted(model: WordClusters, data: list[str], kept: Path | None) -> PairCounts:
-    """The text as counts: read from a file of counts if DATA is one, counted (and kept) otherwise."""
-    from spectragram import storage
-    from spectragram.clusters import PairCounts
-    from spectragram.clusters.counts import COUNTS_KIND
-    from spectragram.errors import ModelFileError
+def _extend(old: Path, data: list[str], out: Path, min_count: int, jobs: int, quiet: bool) -> None:
+    """Write a model that also knows the new words of the text."""
+    from spectragram.clusters import WordClusters, count_files
 
-    if len(data) == 1 and Path(data[0]).is_file():
-        try:
-            holds_counts = storage.read_header(data[0]).kind == COUNTS_KIND
-        except ModelFileError:
-            holds_counts = False  # text
-        if holds_counts:
-            return PairCounts.load(data[0])
-    return model.count(data, checkpoint=kept)
+    model = WordClusters.load(old)
+    counts = count_files(data, window=1, options=model.model_.options, n_jobs=jobs, verbose=not quiet)
+    extended = model.extend(counts, min_count)
+    extended.save(out)
+    trained(out, {"types assigned": extended.summary_["types_assigned"]}, quiet=quiet)
 
 
 def predict(
-    model: Model,
-    input: Input = "-",
-    out: OutText = None,
-    bits: Annotated[int | None, typer.Option("--bits", min=1, help="Only so many bits of each path.")] = None,
+    model: given.Model,
+    input: given.Input = "-",
+    out: given.OutText = None,
+    bits: Annotated[int | None, typer.Option("--bits", min=1, help="Only the first bits of each path.")] = None,
     ids: Annotated[bool, typer.Option("--ids", help="Cluster numbers instead of bit strings.")] = False,
     assign: Annotated[
         bool, typer.Option("--assign", help="Place unknown words by their neighbours in INPUT (a file).")
     ] = False,
 ) -> None:
     """Write the cluster of every word, line by line ('-' for a word that has none)."""
-    import numpy as np
-
     from spectragram.clusters import WordClusters
-    from spectragram.data.text import encode_blocks
     from spectragram.errors import InputError
     from spectragram.files import output
 
@@ -152,16 +120,14 @@ def predict(
             raise InputError("standard input cannot be read twice", remedy="give --assign a file")
         loaded = loaded.extend(input)
     names = [str(i) if ids else path[:bits] for i, path in enumerate(loaded.cluster_paths_)]
-    of_word = np.array([*(names[label] for label in loaded.labels_), "-"], dtype=object)
-    spelling = {"lower": loaded.lower, "fold_digits": loaded.fold_digits}
+    names.append("-")  # also the name of cluster -1, which words without a cluster have
     with output(out) as stream:
-        for block in encode_blocks(input, loaded.vocabulary_, keep_empty=True, **spelling):
-            words = of_word[block.tokens].tolist()
-            ends = block.offsets.tolist()
-            stream.writelines(" ".join(words[a:b]) + "\n" for a, b in pairwise(ends))
+        # Line by line, since the text may be larger than memory.
+        for clusters in loaded.model_.predict(input):
+            stream.write(" ".join([names[cluster] for cluster in clusters.tolist()]) + "\n")
 
 
-def evaluate(model: Model, gold: Gold, json: Json = False) -> None:
+def evaluate(model: given.Model, gold: given.Gold, json: given.Json = False) -> None:
     """Mutual information of neighbouring clusters in a text, in nats."""
     from spectragram.clusters import WordClusters
 
@@ -171,11 +137,11 @@ def evaluate(model: Model, gold: Gold, json: Json = False) -> None:
 
 
 def inspect(
-    model: Model,
-    html: Html = None,
+    model: given.Model,
+    html: given.Html = None,
     depth: Annotated[int, typer.Option("--depth", min=1, help="Levels of the hierarchy to print.")] = 4,
     words: Annotated[int, typer.Option("--words", min=1, help="Example words of each node.")] = 8,
-    json: Json = False,
+    json: given.Json = False,
 ) -> None:
     """Sizes, and the upper hierarchy with the most frequent words of each node."""
     from spectragram.clusters import WordClusters
@@ -196,10 +162,10 @@ def inspect(
     print_table(["path", "words", "most frequent"], rows)
 
 
-def export(model: Model, format: Format = "paths", out: OutText = None) -> None:
+def export(model: given.Model, format: given.Format = "paths", out: given.OutText = None) -> None:
     """Write --format paths (bit string, word, count, as Liang's tool does) or word2vec (vectors as text)."""
     from spectragram.clusters import WordClusters
-    from spectragram.clusters.formats import FORMATS
+    from spectragram.clusters.inspection import FORMATS
     from spectragram.errors import InputError
     from spectragram.files import output
 
@@ -207,11 +173,11 @@ def export(model: Model, format: Format = "paths", out: OutText = None) -> None:
         raise InputError(f"--format {format} is unknown", remedy=f"choose one of {', '.join(FORMATS)}")
     loaded = WordClusters.load(model)
     with output(out) as stream:
-        FORMATS[format](loaded, stream)
+        FORMATS[format](loaded.model_, stream)
 
 
 def demo() -> None:
-    """Cluster the words of the embedded English corpus and show what came together."""
+    """Cluster the words of the embedded English corpus and show which came together."""
     from spectragram.clusters import WordClusters
     from spectragram.synthetic import english_text
 

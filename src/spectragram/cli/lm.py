@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
-from spectragram.cli.options import (
-    ITERATIONS,
-    Data,
-    Dev,
-    Format,
-    Gold,
-    Html,
-    Input,
-    Jobs,
-    Json,
-    MinCount,
-    Model,
-    Out,
-    OutText,
-    Quiet,
-    Seed,
-)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spectragram.lm import LanguageModel
 
 Unknown = Annotated[
     str, typer.Option("--unknown", help="Words outside the vocabulary: 'ignore' (as in the paper) or 'score'.")
@@ -32,31 +20,43 @@ Unknown = Annotated[
 
 
 def train(
-    data: Data,
-    out: Out,
+    data: given.Data,
+    out: given.Out,
     states: Annotated[
         int | None, typer.Option("--states", min=1, help="Hidden classes [128, fewer for few words].")
     ] = None,
     learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
-    dev: Dev = None,
-    order: Annotated[int, typer.Option("--order", min=1, max=3, help="Longest n-gram of the Kneser-Ney model.")] = 3,
-    prior: Annotated[float, typer.Option("--prior", min=0, help="Pull of rare histories to the class mix.")] = 10.0,
-    iterations: Annotated[int, ITERATIONS] = 30,
-    min_count: MinCount = 2,
-    boundaries: Annotated[bool, typer.Option("--boundaries", help="Predict the ends of lines too.")] = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
+    dev: given.Dev = None,
+    order: Annotated[
+        int, typer.Option("--order", min=1, max=3, help="Length of the longest n-gram of the Kneser-Ney model.")
+    ] = 3,
+    prior: Annotated[
+        float, typer.Option("--prior", min=0, help="Strength of the class mix in rare histories, in words.")
+    ] = 10.0,
+    start_shape: Annotated[
+        float, typer.Option("--start-shape", help="How even the random start of learner em is.")
+    ] = 50.0,
+    iterations: given.Iterations = None,
+    min_count: given.MinCount = 2,
+    boundaries: Annotated[
+        bool, typer.Option("--boundaries", help="Treat each line as a sentence and predict its end too.")
+    ] = False,
+    fast: given.Fast = False,
+    best: given.Best = False,
+    seed: given.Seed = 0,
+    jobs: given.Jobs = -1,
+    quiet: given.Quiet = False,
 ) -> None:
     """Learn to predict the next word of a text, one sentence a line."""
-    from spectragram.data.text import read_text
     from spectragram.lm import LanguageModel
 
     model = LanguageModel(
         states,
         learner,
+        preset=given.chosen_preset(fast, best),
         order=order,
         prior=prior,
+        start_shape=start_shape,
         max_iter=iterations,
         min_count=min_count,
         boundaries=boundaries,
@@ -64,55 +64,81 @@ def train(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    model.fit(read_text(data), dev=None if dev is None else read_text(dev))
+    model.fit(data, dev=dev)
     model.save(out)
     trained(out, model.summary_, quiet=quiet)
 
 
 def predict(
-    model: Model,
-    input: Input = "-",
-    out: OutText = None,
-    tokens: Annotated[bool, typer.Option("--tokens", help="One token a line with its surprisal in bits.")] = False,
+    model: given.Model,
+    input: given.Input = "-",
+    out: given.OutText = None,
+    surprisal: Annotated[
+        bool, typer.Option("--surprisal", help="One word a line with its surprisal in bits; a blank line ends each.")
+    ] = False,
+    next: Annotated[bool, typer.Option("--next", help="The most probable words after each line.")] = False,
+    prefix: Annotated[
+        bool, typer.Option("--prefix", help="Log-probability of every prefix of each line, the empty one first.")
+    ] = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="Words shown by --next.")] = 5,
 ) -> None:
     """Log-probability of every line: log-prob TAB words TAB unknown words; each line on its own."""
-    from spectragram.data.vocabulary import END
-    from spectragram.files import output, read_lines
+    from spectragram.data.inputs import as_word_lists
+    from spectragram.errors import InputError
+    from spectragram.files import output
     from spectragram.lm import LanguageModel
 
+    if surprisal + next + prefix > 1:
+        raise InputError("--surprisal, --next and --prefix exclude one another", remedy="give one of them")
     loaded = LanguageModel.load(model)
-    known = loaded.vocabulary_
+    lines = as_word_lists(input, keep_empty=True)
+    if surprisal:
+        answers = _surprisal_lines(loaded, lines)
+    elif next:
+        answers = _next_lines(loaded, lines, top)
+    elif prefix:
+        answers = (" ".join(f"{value:.6f}" for value in values) for values in loaded.prefix_log_prob(lines))
+    else:
+        answers = _log_prob_lines(loaded, lines)
     with output(out) as stream:
-        for _, line in read_lines(input):
-            words = line.split()
-            surprisal = loaded.surprisal([words])[0]
-            if tokens:
-                shown = [*words, END] if loaded.boundaries else words
-                stream.writelines(f"{word}\t{bits:.4f}\n" for word, bits in zip(shown, surprisal, strict=True))
-                stream.write("\n")
-            else:
-                unknown = sum(word not in known for word in words)
-                # 0.0 - x: a line without words has log-probability 0, not -0.
-                stream.write(f"{0.0 - surprisal.sum() * math.log(2):.6f}\t{len(words)}\t{unknown}\n")
+        stream.writelines(answer + "\n" for answer in answers)
 
 
-def evaluate(model: Model, gold: Gold, unknown: Unknown = "ignore", json: Json = False) -> None:
+def _log_prob_lines(model: LanguageModel, lines: list[list[str]]) -> Iterator[str]:
+    for words, log_prob in zip(lines, model.log_prob(lines), strict=True):
+        unknown = sum(word not in model.vocabulary_ for word in words)
+        yield f"{log_prob:.6f}\t{len(words)}\t{unknown}"
+
+
+def _surprisal_lines(model: LanguageModel, lines: list[list[str]]) -> Iterator[str]:
+    from spectragram.data.vocabulary import END
+
+    for words, surprisal in zip(lines, model.surprisal(lines), strict=True):
+        # With boundaries the end of the sentence has a surprisal too.
+        yield "".join(f"{word}\t{bits:.4f}\n" for word, bits in zip([*words, END], surprisal, strict=False))
+
+
+def _next_lines(model: LanguageModel, lines: list[list[str]], top: int) -> Iterator[str]:
+    for line in lines:
+        chances = model.next([line])[0]
+        best = (-chances).argsort(kind="stable")[:top]
+        yield " ".join(f"{model.vocabulary_.words[i]}:{chances[i]:.4g}" for i in best)
+
+
+def evaluate(model: given.Model, gold: given.Gold, unknown: Unknown = "ignore", json: given.Json = False) -> None:
     """Perplexity per word of a text."""
-    from spectragram.data.text import read_text
     from spectragram.lm import LanguageModel
 
-    loaded = LanguageModel.load(model)
-    corpus = read_text(gold, loaded.vocabulary_)
-    scores = loaded.evaluate(corpus, unknown=unknown)
-    remark_unknown(scores["unknown"], corpus.n_tokens)
+    scores = LanguageModel.load(model).evaluate(gold, unknown=unknown)
+    remark_unknown(scores["unknown"], scores["tokens"])
     print_scores(scores, as_json=json)
 
 
 def inspect(
-    model: Model,
-    html: Html = None,
+    model: given.Model,
+    html: given.Html = None,
     words: Annotated[int, typer.Option("--words", min=1, help="Most probable words shown per class.")] = 10,
-    json: Json = False,
+    json: given.Json = False,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
     from spectragram.lm import LanguageModel
@@ -126,12 +152,12 @@ def inspect(
     print_scores(loaded.summary_, as_json=json)
     if json:
         return
-    for distance, rows in class_rows(loaded, words).items():
-        print(f"\nclasses of the word {distance} back")
+    for title, rows in class_rows(loaded.model_, words).items():
+        print(f"\n{title}")
         print_table(["class", "weight", "words"], rows)
 
 
-def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:
+def export(model: given.Model, format: given.Format = "arpa", out: given.OutText = None) -> None:
     """Write the nearest n-gram form: --format arpa."""
     from spectragram.errors import InputError
     from spectragram.files import output
@@ -142,7 +168,7 @@ def export(model: Model, format: Format = "arpa", out: OutText = None) -> None:
         raise InputError(f"--format {format} is unknown", remedy="choose arpa")
     loaded = LanguageModel.load(model)
     with output(out) as stream:
-        write_arpa(loaded.model_, loaded.listed_ngrams(), loaded.vocabulary_, stream)
+        write_arpa(loaded.model_, stream)
 
 
 def demo() -> None:
@@ -161,3 +187,4 @@ def demo() -> None:
     bits = model.surprisal([sentence])[0]
     note("")
     print("surprisal (bits): " + "  ".join(f"{word} {b:.1f}" for word, b in zip(sentence, bits, strict=False)))
+    print("sampled: " + " ".join(model.sample(1)[0]))

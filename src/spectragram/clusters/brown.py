@@ -1,11 +1,10 @@
-"""Brown's algorithm (Brown et al. 1992) as in figure 1 of the paper: m + 1 active classes, greedy merges.
+"""Brown's algorithm (Brown et al. 1992) as in figure 1 of Stratos et al. (2014): m + 1 active classes, greedy merges.
 
 The m most frequent words start as classes of their own. Then, from the next most frequent word to the last, the
 word becomes class m + 1 and the two classes whose merge costs least are merged. As in Liang's implementation, pairs
-with words that have not entered yet are left out of the sums (they would all count as classes of their own, which
-they will not stay) while the margins are those of the whole corpus.
+with words that have not entered yet are left out of the sums, while the margins are those of the whole corpus.
 
-It is the baseline that others are compared with; its time grows with n m^2.
+It is the baseline for the other learners; its time grows with n m^2.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spectragram.clusters.bigrams import Bigrams
+from spectragram.clusters.information import TABLE, Bigrams, nlogn
 from spectragram.clusters.merging import Mergeable, absorb, best_pair, find_best, join, row_gains
-from spectragram.clusters.nlogn import TABLE, nlogn
 
 __all__ = ["brown_classes"]
 
@@ -32,7 +30,7 @@ def brown_classes(bigrams: Bigrams, n_classes: int, n_words: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _brown(bigrams, k, slots, n_classes, n_words, table):  # type: ignore[no-untyped-def]
+def _brown(bigrams: Bigrams, k: Mergeable, slots: np.ndarray, n_classes: int, n_words: int, table: np.ndarray) -> None:
     beside = np.empty(k.left.size, np.int64)
     n_active = 0
     for word in range(n_words):
@@ -53,8 +51,8 @@ def _brown(bigrams, k, slots, n_classes, n_words, table):  # type: ignore[no-unt
 
 
 @njit(cache=True, nogil=True)
-def _enter(bigrams, k, slots, word, u):  # type: ignore[no-untyped-def]
-    """Put a word into the free slot u; its pairs with words that entered before it now count."""
+def _enter(bigrams: Bigrams, k: Mergeable, slots: np.ndarray, word: int, u: int) -> None:
+    """Put a word into the free slot u and count its pairs with words that entered before it."""
     slots[word] = u
     for i in range(bigrams.next_starts[word], bigrams.next_starts[word + 1]):
         x = slots[bigrams.following[i]]
@@ -76,8 +74,8 @@ def _enter(bigrams, k, slots, word, u):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _update_others(k, u, n_active, table):  # type: ignore[no-untyped-def]
-    """Other classes i, j gain g(n(i,u), n(j,u)) by the new neighbour u, and pay for their grown mass."""
+def _update_others(k: Mergeable, u: int, n_active: int, table: np.ndarray) -> None:
+    """Update the gains of other classes i, j: g(n(i,u), n(j,u)) for the new neighbour u, less the cost of more mass."""
     for q in range(n_active):
         i = k.active[q]
         before_i, after_i = k.n[i, u], k.n[u, i]
@@ -102,6 +100,6 @@ def _update_others(k, u, n_active, table):  # type: ignore[no-untyped-def]
                 change -= after_j * np.log(right / k.right[j])
             k.gain[i, j] += change
             k.gain[j, i] += change
-    # Gains may have fallen, so partners are looked for anew.
+    # Gains may have fallen, so the best partners are searched for again.
     for q in range(n_active):
         find_best(k, k.active[q], n_active)

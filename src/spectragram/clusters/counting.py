@@ -1,12 +1,12 @@
 """Count text of any size: words first, then pairs of the words that are kept.
 
-Both passes stream over shards of the files, in this process, in local processes or on a cluster, and hold one
-block of text at a time. Two passes, because a vocabulary cannot be cut before all words are counted, and pairs of
-all words, most of them seen once, would take many times the memory. What cannot be read twice, standard input, is
+Both passes stream over shards of the files, in this process, in local processes or on a cluster, and hold one block of
+text at a time. There are two passes because the vocabulary is known only when all words are counted, and because pairs
+of all words, most of them seen once, would take many times the memory. Standard input, which cannot be read twice, is
 copied to a temporary file.
 
-A count can keep a checkpoint: a file of the pairs of the shards done so far, renewed every half minute and when
-the count is interrupted. The same call goes on from there; when it is finished the file holds the counts.
+A count can keep a checkpoint: a file of the pairs of the shards counted so far, renewed every half minute and when the
+count is interrupted. The same call then continues from there; when the count is finished, the file holds it.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spectragram import storage
-from spectragram.clusters.counts import COUNTS_KIND, PairCounts, TextOptions
-from spectragram.clusters.pairs import PairCounter, StreamPairs
-from spectragram.data.corpus import Corpus
-from spectragram.data.inputs import as_word_lists
+from spectragram.clusters.counts import COUNTS_KIND, PairCounter, PairCounts, StreamPairs, TextOptions
+from spectragram.data.inputs import WordLists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
 from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
 from spectragram.engine.progress import progress
-from spectragram.errors import InputError, ModelFileError
+from spectragram.errors import InputError, ModelFileError, ParameterError
 from spectragram.files import Source, open_input
 
 __all__ = ["count_files", "count_sequences"]
 
 BYTES_PER_SHARD = 1 << 26
+"""Bytes of text in one shard (64 MB). Chosen by hand: it takes a second or two to count, much longer than it takes to
+start a process and to merge the result."""
+
 CHECKPOINT_SECONDS = 30.0
+"""Time between two writings of a checkpoint. Chosen by hand: this much work may be lost when a machine dies."""
 
 
 def count_files(
@@ -56,25 +58,34 @@ def count_files(
     checkpoint: Source | None = None,
     verbose: bool = False,
 ) -> PairCounts:
-    """Count the words of text files (plain or gzipped, ``-`` is standard input) and pairs up to ``window`` apart.
+    """Count the words of text files and the pairs of words up to ``window`` places apart.
 
     Parameters
     ----------
-    max_size, min_count
-        Keep at most so many words, each seen at least so often; the others become ``<unk>``.
-    n_shards
-        Parts to cut each plain file into; by default one for every 64 MB.
+    paths : path or sequence of paths
+        Plain or gzipped text, one sentence a line; ``-`` is standard input.
+    max_size, min_count : int
+        Keep at most ``max_size`` words, each seen at least ``min_count`` times; the others become ``<unk>``.
+    window : int
+        Largest distance of a pair.
+    options : TextOptions
+        Spelling of words, and whether lines are separate sentences.
+    n_shards : int, optional
+        Number of parts to cut each plain file into; by default one for every 64 MB.
     n_jobs, executor
-        Local processes, or anything with ``submit`` such as a ``distributed.Client``: the counts are the same.
-    checkpoint
-        File to keep what is counted; an interrupted count goes on from it, a finished one is read from it.
+        Local processes, or anything with ``submit`` such as a ``distributed.Client``. The counts are the same.
+    checkpoint : path, optional
+        File that keeps what is counted. An interrupted count continues from it; a finished one is read from it.
+    verbose : bool
+        Show progress on a terminal.
     """
     listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not listed:
         raise InputError("no files to count", remedy="give at least one path")
     if checkpoint is not None and any(str(path) == "-" for path in listed):
         raise InputError(
-            "standard input cannot be counted in parts", remedy="write it to a file, or leave out --counts"
+            "a count of standard input cannot be continued",
+            remedy="write the text to a file first, or keep no file of counts",
         )
     with _rereadable(listed) as files:
         shards = [shard for path in files for shard in _cut(path, n_shards)]
@@ -92,21 +103,16 @@ def count_files(
     return counts
 
 
-def normalised_words(sequences: Corpus | Iterable[Sequence[str]], options: TextOptions) -> list[list[str]]:
-    """Sentences as lists of words in the spelling that ``options`` ask for."""
-    return [[options.normalised(word) for word in words] for words in as_word_lists(sequences, keep_empty=True)]
-
-
 def count_sequences(
-    sequences: Corpus | Iterable[Sequence[str]],
+    sequences: WordLists,
     *,
     max_size: int | None = None,
     min_count: int = 1,
     window: int = 2,
     options: TextOptions = TextOptions(),
 ) -> PairCounts:
-    """Count lists of words that are in memory, as :func:`count_files` counts lines."""
-    listed = normalised_words(sequences, options)
+    """Count sentences that are in memory, as :func:`count_files` counts the lines of files."""
+    listed = options.word_lists(sequences)
     counted = Counter(word for words in listed for word in words)
     vocabulary = _vocabulary(counted, max_size, min_count)
     tokens = vocabulary.encode(word for words in listed for word in words)
@@ -119,10 +125,11 @@ def count_sequences(
 def _vocabulary(counted: Counter[str], max_size: int | None, min_count: int) -> Vocabulary:
     vocabulary = Vocabulary.from_counts(counted, min_count=min_count, max_size=max_size)
     if len(counted) < 2:
-        found = "one word only" if counted else "no words"
-        raise InputError(f"the text holds {found}", remedy="give text with at least two different words")
+        found = "only one word" if counted else "no words"
+        raise InputError(f"the text contains {found}", remedy="give text with at least two different words")
     if len(vocabulary) - (vocabulary.unknown is not None) < 1:
-        raise InputError(f"no word occurs {min_count} times", remedy="lower min_count")
+        most = max(counted.values())
+        raise ParameterError("min_count", min_count, "leaves no word", remedy=f"give a number of at most {most}")
     return vocabulary
 
 
@@ -172,7 +179,7 @@ class _Job:
         return _vocabulary(counted, self.max_size, self.min_count)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What must be the same for a checkpoint to be of use."""
+        """What must be the same for a checkpoint to be usable."""
         files = {shard.path: Path(shard.path).stat() for shard in self.shards}
         return {
             "files": [[str(Path(path).resolve()), stat.st_size, stat.st_mtime_ns] for path, stat in files.items()],
@@ -199,7 +206,7 @@ def _count_shard(shard: FileShard, vocabulary: Vocabulary, window: int, options:
 def _resumable(
     job: _Job, vocabulary: Vocabulary, state: _Checkpoint, where: dict[str, Any], verbose: bool
 ) -> StreamPairs:
-    """Pairs of all shards; those of the checkpoint are taken from it, the others kept there on the way."""
+    """Pairs of all shards: some from the checkpoint, the others counted now and kept there on the way."""
     count = functools.partial(_count_shard, vocabulary=vocabulary, window=job.window, options=job.options)
 
     def add(left: StreamPairs, right: StreamPairs) -> StreamPairs:
@@ -239,18 +246,18 @@ class _Checkpoint:
         assert self.path is not None
         stored = storage.read(self.path)
         if stored.kind != COUNTS_KIND:
-            raise ModelFileError(f"holds '{stored.kind}'", path=self.path, remedy="give another name for the counts")
+            raise ModelFileError(f"holds '{stored.kind}'", path=self.path, remedy="give another file for the counts")
         complete = stored.header.get("complete")
         wanted = dict(self._job)
         found = dict(stored.header.get("job") or {})
-        if complete:  # how the work was shared out no longer matters
+        if complete:  # how the text was cut into shards no longer matters
             wanted.pop("n_shards")
             found.pop("n_shards", None)
         if found != wanted:
             raise InputError(
                 "holds counts of other text or with other options",
                 path=self.path,
-                remedy="delete it, give another name, or train from it directly by giving it as DATA",
+                remedy="delete it, give another name, or give it in place of the text to train from it",
             )
         counts = PairCounts.from_state(stored.header, stored.arrays)
         if complete:
@@ -258,10 +265,10 @@ class _Checkpoint:
             return
         self.vocabulary = counts.vocabulary
         self.n_done = stored.header["n_done"]
-        self.pairs = StreamPairs(len(counts.vocabulary), counts.tables, stored.arrays["head"], stored.arrays["tail"])
+        self.pairs = StreamPairs(counts.tables, stored.arrays["head"], stored.arrays["tail"])
 
     def keep(self, vocabulary: Vocabulary, pairs: StreamPairs) -> None:
-        """Note what is done; written when the last writing is long enough ago."""
+        """Note what is done; write it if the last time was long enough ago."""
         if self.path is None:
             return
         self.n_done += 1
@@ -271,7 +278,7 @@ class _Checkpoint:
 
     @contextlib.contextmanager
     def kept_when_interrupted(self) -> Iterator[None]:
-        """Whatever stops the count, Ctrl-C included, the file holds all that was done."""
+        """Write all that was done before the count is stopped, by Ctrl-C or anything else."""
         try:
             yield
         except BaseException:

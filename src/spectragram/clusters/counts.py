@@ -1,7 +1,12 @@
 """Counts of words and of pairs of words: what every learner starts from, and a file of its own.
 
-Counting reads the text, which takes longest on a large corpus; training reads only this. One file of counts
-therefore serves many models: other numbers of clusters, other learners, smaller vocabularies.
+Counting reads the text, which takes longest on a large corpus; training reads only the counts. So one file of counts
+serves many models: other numbers of clusters, other learners, smaller vocabularies.
+
+    TextOptions   how text becomes a stream of words
+    PairCounter   counts the pairs of a text that arrives in blocks
+    StreamPairs   pairs of one stretch of text; stretches add up
+    PairCounts    words and pairs of a whole text
 """
 
 from __future__ import annotations
@@ -15,27 +20,34 @@ import numpy as np
 import scipy.sparse
 
 from spectragram import storage
-from spectragram.clusters.bigrams import Bigrams
-from spectragram.clusters.pairs import PairTable
+from spectragram.data.inputs import WordLists, as_word_lists
 from spectragram.data.vocabulary import Vocabulary
-from spectragram.errors import InputError, ModelFileError
+from spectragram.errors import ModelFileError, ParameterError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.files import Source
+from spectragram.learning.counts import RunningCounts, TupleCounts, pack
 
-__all__ = ["CONTEXTS", "COUNTS_KIND", "PairCounts", "TextOptions"]
+__all__ = ["CONTEXTS", "COUNTS_KIND", "PairCounter", "PairCounts", "StreamPairs", "TextOptions", "holds_counts"]
 
 COUNTS_KIND = "word-pair-counts"
 
 CONTEXTS: dict[str, tuple[int, ...]] = {"R1": (1,), "LR1": (1, -1), "LR2": (1, -1, 2, -2)}
-"""Which neighbours are a word's context, as places relative to it."""
+"""Which neighbours are the context of a word, as places relative to it; names as in Stratos et al. (2014)."""
+
+_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
 class TextOptions:
     """How text becomes a stream of words.
 
-    lower, fold_digits : lower-case words; turn every digit into 0.
-    apart : keep lines apart, so that no pair crosses the end of a line; otherwise the text is one stream.
+    Attributes
+    ----------
+    lower, fold_digits : bool
+        Lower-case words; turn every digit into 0.
+    boundaries : bool
+        Treat each line as a separate sentence, so that no pair crosses the end of a line. Otherwise the text is one
+        stream.
     """
 
     lower: bool = False
@@ -43,54 +55,115 @@ class TextOptions:
     boundaries: bool = False
 
     def normalised(self, word: str) -> str:
-        """A word as it is counted."""
+        """A word in the spelling that is counted."""
         if self.lower:
             word = word.lower()
         return _DIGIT.sub("0", word) if self.fold_digits else word
 
+    def word_lists(self, X: WordLists) -> list[list[str]]:
+        """Sentences as lists of words in that spelling; empty ones stay, so that answers are aligned with them."""
+        return [[self.normalised(word) for word in words] for words in as_word_lists(X, keep_empty=True)]
 
-_DIGIT = re.compile(r"\d")
+    def __str__(self) -> str:
+        chosen = [field.name.replace("_", " ") for field in dataclasses.fields(self) if getattr(self, field.name)]
+        return ", ".join(chosen) or "none"
+
+
+@dataclass(frozen=True)
+class StreamPairs:
+    """Pairs of one stretch of text, and its first and last words, which pair with the stretches around it.
+
+    ``tables[d - 1]`` holds pairs at distance d. If lines are separate sentences, ``head`` and ``tail`` are empty.
+    """
+
+    tables: tuple[TupleCounts, ...]
+    head: np.ndarray
+    tail: np.ndarray
+
+    def __add__(self, other: StreamPairs) -> StreamPairs:
+        window = len(self.tables)
+        tables = []
+        for distance, (mine, others) in enumerate(zip(self.tables, other.tables, strict=True), 1):
+            # Pairs that span the seam: d apart, one end in each stretch.
+            before, after = self.tail[-distance:], other.head[:distance]
+            seam = np.concatenate([before, after])
+            n = max(0, min(len(before), len(seam) - distance))
+            across = pack([seam[:n], seam[distance : distance + n]], mine.n_ids)
+            tables.append(mine + others + TupleCounts.from_keys(across, mine.n_ids))
+        head = np.concatenate([self.head, other.head])[:window]
+        tail = np.concatenate([self.tail, other.tail])[-window:]
+        return StreamPairs(tuple(tables), head, tail)
+
+
+class PairCounter:
+    """Counts pairs at distances 1 .. ``window`` in blocks of whole lines that follow one another.
+
+    ``boundaries`` treats each line as a separate sentence; otherwise pairs cross the ends of lines.
+    """
+
+    def __init__(self, n_words: int, window: int = 1, boundaries: bool = False) -> None:
+        self.window = window
+        self.boundaries = boundaries
+        self._counts = [RunningCounts(n_words) for _ in range(window)]
+        self._head = np.empty(0, np.int64)
+        self._tail = np.empty(0, np.int64)
+
+    def add(self, tokens: np.ndarray, offsets: np.ndarray) -> None:
+        """Count a block: int array of word ids, and where its lines begin (and the last one ends)."""
+        ids = np.concatenate([self._tail, tokens.astype(np.int64)])
+        line = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) if self.boundaries else None
+        for distance, counts in enumerate(self._counts, 1):
+            # A pair is new when its second word is.
+            first = max(0, len(self._tail) - distance)
+            keys = pack([ids[first:-distance], ids[first + distance :]], counts.n_ids)
+            counts.add(keys if line is None else keys[line[distance:] == line[:-distance]])
+        if not self.boundaries:
+            self._head = np.concatenate([self._head, tokens[: self.window]])[: self.window].astype(np.int64)
+            self._tail = ids[-self.window :]
+
+    def result(self) -> StreamPairs:
+        """The pairs of everything that was added."""
+        return StreamPairs(tuple(counts.result() for counts in self._counts), self._head, self._tail)
 
 
 @dataclass(frozen=True)
 class PairCounts:
     """How often words occur, and how often one stands 1 (and 2) places before another.
 
-    Words are numbered by decreasing frequency; ``<unk>``, which stands for all others, comes last if there is one.
+    Words are numbered by decreasing frequency; ``<unk>``, which stands for all other words, comes last if there is one.
     """
 
     vocabulary: Vocabulary
-    tables: tuple[PairTable, ...]
+    tables: tuple[TupleCounts, ...]
     options: TextOptions = TextOptions()
 
     @property
     def n_words(self) -> int:
-        """Words of the vocabulary without ``<unk>``."""
+        """Number of words without ``<unk>``."""
         return len(self.vocabulary) - (self.vocabulary.unknown is not None)
 
-    def bigrams(self) -> Bigrams:
-        """Neighbouring words, as the clustering kernels read them."""
-        n = len(self.vocabulary)
-        table = self.tables[0]
-        return Bigrams.from_pairs(table.keys // n, table.keys % n, table.counts, n)
+    @property
+    def n_tokens(self) -> int:
+        """Length of the text in words."""
+        return int(self.vocabulary.counts.sum())
+
+    def pair_matrix(self, distance: int = 1) -> scipy.sparse.csr_matrix:
+        """How often the first word stands ``distance`` places before the second, int64, shape (n, n)."""
+        n, table = len(self.vocabulary), self.tables[distance - 1]
+        return scipy.sparse.csr_matrix((table.counts, (table.contexts, table.words)), (n, n))
 
     def context_matrix(self, context: str) -> scipy.sparse.csr_matrix:
         """Counts of words by their contexts, shape (n, n * places): the paper's N * B, ``<unk>`` included."""
-        if context not in CONTEXTS:
-            raise InputError(f"context={context!r} is unknown", remedy=f"choose one of {', '.join(CONTEXTS)}")
         places = CONTEXTS[context]
         if max(places) > len(self.tables):
-            raise InputError(
-                f"context={context} needs pairs at distance {max(places)}, which were not counted",
-                remedy=f"count again with window={max(places)}",
+            raise ParameterError(
+                "context",
+                context,
+                f"needs pairs at distance {max(places)}, which were not counted",
+                remedy="count the text again with this context, or choose a narrower one",
             )
-        n = len(self.vocabulary)
-        blocks = []
-        for place in places:
-            table = self.tables[abs(place) - 1]
-            pairs = (table.keys // n, table.keys % n)
-            matrix = scipy.sparse.csr_matrix((table.counts.astype(np.float64), pairs), (n, n))
-            blocks.append(matrix if place > 0 else matrix.T)
+        matrices = [self.pair_matrix(abs(place)).astype(np.float64) for place in places]
+        blocks = [matrix if place > 0 else matrix.T for place, matrix in zip(places, matrices, strict=True)]
         return scipy.sparse.hstack(blocks, format="csr")
 
     def cut(self, max_size: int | None = None, min_count: int = 1) -> PairCounts:
@@ -99,10 +172,9 @@ class PairCounts:
         smaller = Vocabulary.from_counts(known, min_count=min_count, max_size=max_size)
         if len(smaller) == len(self.vocabulary):
             return self
-        new = smaller.encode(self.vocabulary.words).astype(np.int64)
-        n, m = len(self.vocabulary), len(smaller)
+        new, m = smaller.encode(self.vocabulary.words), len(smaller)
         tables = tuple(
-            PairTable.of_weighted_keys(new[table.keys // n] * m + new[table.keys % n], table.counts)
+            TupleCounts.from_weighted_keys(pack([new[table.contexts], new[table.words]], m), table.counts, m)
             for table in self.tables
         )
         return PairCounts(smaller, tables, self.options)
@@ -124,7 +196,7 @@ class PairCounts:
             )
         try:
             return cls.from_state(stored.header, stored.arrays)
-        except (KeyError, TypeError, ValueError) as trouble:
+        except (AttributeError, KeyError, TypeError, ValueError) as trouble:
             raise ModelFileError(
                 f"its content is not counts ({trouble})", path=path, remedy="count the text again"
             ) from trouble
@@ -143,13 +215,21 @@ class PairCounts:
         return header, arrays
 
     @classmethod
-    def from_state(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> PairCounts:
-        """Inverse of :meth:`to_state`."""
-        tables = tuple(PairTable(arrays[f"keys{d}"], arrays[f"counts{d}"]) for d in range(1, header["window"] + 1))
+    def from_state(cls, header: dict[str, Any], arrays: dict[str, Any]) -> PairCounts:
+        """Inverse of :meth:`to_state`; raises ``KeyError`` or ``ValueError`` for what does not fit together."""
         vocabulary = Vocabulary.from_state(header["vocabulary"], without_prefix("vocabulary", arrays))
-        for table in tables:
-            if len(table.keys) != len(table.counts) or (
-                len(table.keys) and not 0 <= table.keys[0] <= table.keys[-1] < len(vocabulary) ** 2
-            ):
-                raise ValueError("pairs of words that the vocabulary does not have")
+        tables = tuple(
+            TupleCounts.from_arrays(arrays[f"keys{distance}"], arrays[f"counts{distance}"], len(vocabulary))
+            for distance in range(1, header["window"] + 1)
+        )
         return cls(vocabulary, tables, TextOptions(**header["options"]))
+
+
+def holds_counts(path: Source) -> bool:
+    """Whether a file holds saved counts rather than text."""
+    if str(path) == "-":
+        return False
+    try:
+        return storage.read_header(path).kind == COUNTS_KIND
+    except ModelFileError:
+        return False

@@ -1,7 +1,7 @@
-"""Raise the mutual information by moving words, one at a time, to the class where they do most good.
+"""Raise the mutual information by moving words, one at a time, to the class where they gain most.
 
 Moving word w from class a to class c changes only rows and columns a and c of the class table. With
-s(x), p(x) how often w is followed / preceded by class x (itself apart, seen t times in a row), the gain is
+s(x), p(x) how often w is followed / preceded by a word of class x other than w itself, the gain is
 
     sum_x f(n(c,x) + s(x)) - f(n(c,x)) + f(n(a,x) - s(x)) - f(n(a,x))      and the same for p
     - [f(n(c,.) + n(w,.)) - f(n(c,.)) + f(n(a,.) - n(w,.)) - f(n(a,.))]    and the same for n(.,c)
@@ -12,46 +12,35 @@ with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted
 Two steps make this fast. *Propose* finds the best class for each word of a block while nothing moves: it only
 reads, so threads share the block. Where s(x) = 1, which is most of the time, f(n + 1) - f(n) comes from a
 matrix kept up to date, so a whole row of classes is one vector addition; single precision is enough to rank
-classes. *Move* then goes through the block in order, computes each gain again, exactly and with all moves before
-it done, and moves the words that gain. The result does not depend on the number of threads.
+classes. *Move* then goes through the block in order, computes each gain again, exactly and after all earlier
+moves, and moves the words that gain. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
-from spectragram.clusters.bigrams import Bigrams, class_table
-from spectragram.clusters.exchange_gains import add_gains, by_class, corner_gain, loss_of_leaving, margin_gain
-from spectragram.clusters.nlogn import TABLE, nlogn, nlogn_array
+from spectragram.clusters.exchange_gains import (
+    Classes,
+    add_gains,
+    by_class,
+    corner_gain,
+    loss_of_leaving,
+    margin_gain,
+)
+from spectragram.clusters.information import TABLE, Bigrams, nlogn
 from spectragram.engine import Threads
 
 __all__ = ["exchange"]
 
 BLOCK = 128
-"""Words proposed together: many enough to share out, few enough that what they were told is still true."""
+"""Words proposed together. Chosen by hand: enough to keep several threads busy, few enough that most proposals are
+still right when their turn comes."""
 
 SMALLEST_GAIN = 1e-6
-"""In N times nats: below it a move is noise of the last digits and could go round in circles."""
-
-
-class _Classes(NamedTuple):
-    """A clustering and the sums that go with it; the kernels change them in place.
-
-    n[c, x] counts class c before class x; step[c, x] = f(n + 1) - f(n); transposed copies keep rows contiguous.
-    """
-
-    labels: np.ndarray
-    n: np.ndarray
-    n_transposed: np.ndarray
-    step: np.ndarray
-    step_transposed: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    size: np.ndarray
-    large: np.ndarray
+"""Smallest gain, in nats times the number of pairs, for which a word moves. A guard: smaller gains are rounding errors,
+and words could move in circles."""
 
 
 def exchange(
@@ -72,10 +61,12 @@ def exchange(
     labels : int array, shape (n_words,)
         Classes to start from, 0 .. n_classes - 1, none of them empty. Not changed.
     n_classes, n_movable : int
-        Words n_movable and later (``<unk>``) stay where they are, in classes that no other word enters:
-        those must be the last ones. No class is ever emptied.
+        Words n_movable and later (``<unk>``) stay where they are, in the last classes, which no other word enters.
+        No class is ever emptied.
     max_passes, tolerance
-        Stop after so many passes, or when one raises the mutual information by less than ``tolerance`` nats.
+        Stop after ``max_passes`` passes, or when one raises the mutual information by less than ``tolerance`` nats.
+    n_jobs : int
+        Threads to use; the result does not depend on it.
 
     Returns
     -------
@@ -84,7 +75,7 @@ def exchange(
         By how much each pass raised the mutual information, in nats.
     """
     n_open = n_classes - (bigrams.n_words - n_movable)
-    classes = _start(bigrams, labels, n_classes)
+    classes = Classes.start(bigrams, labels, n_classes, TABLE)
     proposals = np.empty(n_movable, np.int32)
     gains: list[float] = []
     with Threads(n_jobs) as threads:
@@ -100,40 +91,32 @@ def exchange(
     return classes.labels, gains
 
 
-def _start(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> _Classes:
-    labels = np.array(labels, np.int32)
-    n = class_table(bigrams, labels, n_classes)
-    step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
-    return _Classes(
-        labels,
-        n,
-        np.ascontiguousarray(n.T),
-        step,
-        np.ascontiguousarray(step.T),
-        n.sum(axis=1),
-        n.sum(axis=0),
-        np.bincount(labels, minlength=n_classes),
-        (np.maximum(n.max(axis=1), n.max(axis=0)) >= len(TABLE) // 2),
-    )
-
-
 def _propose_block(
     bigrams: Bigrams,
-    classes: _Classes,
+    classes: Classes,
     first: int,
     stop: int,
     n_open: int,
     proposals: np.ndarray,
     threads: Threads,
 ) -> None:
-    # Thread i takes every n-th word from i on, since frequent words, which come first, take longest.
+    # Thread i takes every n-th word, starting at i, since frequent words, which come first, take longest.
     n = threads.n_jobs
     threads.map(lambda i: _propose(bigrams, classes, first + i, stop, n, n_open, TABLE, proposals), range(n))
 
 
 @njit(cache=True, nogil=True)
-def _propose(bigrams, k, first, stop, stride, n_open, table, proposals):  # type: ignore[no-untyped-def]
-    """Write the best class of words first, first + stride, ... to ``proposals``; k is read only."""
+def _propose(
+    bigrams: Bigrams,
+    k: Classes,
+    first: int,
+    stop: int,
+    stride: int,
+    n_open: int,
+    table: np.ndarray,
+    proposals: np.ndarray,
+) -> None:
+    """Write the best class of words first, first + stride, ... to ``proposals``; k is only read."""
     m = k.left.size
     s = np.zeros(m, np.int64)
     p = np.zeros(m, np.int64)
@@ -168,14 +151,16 @@ def _propose(bigrams, k, first, stop, stride, n_open, table, proposals):  # type
 
 
 @njit(cache=True, nogil=True)
-def _forget(sums, seen, n_seen):  # type: ignore[no-untyped-def]
+def _forget(sums: np.ndarray, seen: np.ndarray, n_seen: int) -> None:
     for i in range(n_seen):
         sums[seen[i]] = 0
 
 
 @njit(cache=True, nogil=True)
-def _move(bigrams, k, first, stop, proposals, table, smallest_gain):  # type: ignore[no-untyped-def]
-    """Move the words whose proposal still gains; returns the sum of the gains, in N times nats."""
+def _move(
+    bigrams: Bigrams, k: Classes, first: int, stop: int, proposals: np.ndarray, table: np.ndarray, smallest_gain: float
+) -> float:
+    """Move the words whose proposal still gains; returns the sum of the gains, in nats times the number of pairs."""
     m = k.left.size
     s = np.zeros(m, np.int64)
     p = np.zeros(m, np.int64)
@@ -211,12 +196,26 @@ def _move(bigrams, k, first, stop, proposals, table, smallest_gain):  # type: ig
 
 
 @njit(cache=True, nogil=True)
-def _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table):  # type: ignore[no-untyped-def]
-    """Move a word from class a to class c and bring all sums up to date."""
+def _relabel(
+    bigrams: Bigrams,
+    k: Classes,
+    word: int,
+    a: int,
+    c: int,
+    s: np.ndarray,
+    seen_s: np.ndarray,
+    n_s: int,
+    p: np.ndarray,
+    seen_p: np.ndarray,
+    n_p: int,
+    itself: int,
+    table: np.ndarray,
+) -> None:
+    """Move a word from class a to class c and update all sums."""
     for i in range(n_s):
         x = seen_s[i]
         _add_to_cell(k, a, x, -s[x], table)
-        # Neighbours in a are still in a when the word has left: what it had with them is now between c and a.
+        # Neighbours in class a stay there when the word leaves: its pairs with them are now between c and a.
         _add_to_cell(k, c, x, s[x], table)
     for i in range(n_p):
         x = seen_p[i]
@@ -234,7 +233,7 @@ def _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, tab
 
 
 @njit(cache=True, nogil=True)
-def _add_to_cell(k, row, column, change, table):  # type: ignore[no-untyped-def]
+def _add_to_cell(k: Classes, row: int, column: int, change: int, table: np.ndarray) -> None:
     count = k.n[row, column] + change
     k.n[row, column] = count
     k.n_transposed[column, row] = count

@@ -1,22 +1,76 @@
-"""What moving one word between two classes changes in the mutual information, term by term.
+"""How moving one word between two classes changes the mutual information, term by term.
 
-The formula stands in :mod:`spectragram.clusters.exchange`; ``k`` is its table of classes, ``s`` and ``p`` the word's
-neighbours by class, ``itself`` how often the word follows itself, ``table`` the values of f(n) = n log n.
+The formula is in :mod:`spectragram.clusters.exchange`. In all kernels ``k`` is the clustering, ``s`` and ``p`` count
+the neighbours of the word by class, ``itself`` is how often the word follows itself, and ``table`` holds the values of
+f(n) = n log n.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
 from numba import njit
 
-from spectragram.clusters.nlogn import nlogn
+from spectragram.clusters.information import Bigrams, class_table, nlogn, nlogn_array
 
-__all__ = ["add_gains", "by_class", "corner_gain", "loss_of_leaving", "margin_gain"]
+__all__ = ["Classes", "add_gains", "by_class", "corner_gain", "loss_of_leaving", "margin_gain"]
+
+
+class Classes(NamedTuple):
+    """A clustering and the sums that go with it; the kernels change them in place.
+
+    n, n_transposed         (m, m)       how often class c precedes class x; transposed too, for contiguous rows
+    step, step_transposed   (m, m)       f(n + 1) - f(n) in single precision
+    left, right             (m,)         margins of n
+    size                    (m,)         number of words in each class
+    large                   (m,)         whether a count of the class may leave the table of f when it is doubled
+    labels                  (n_words,)   class of each word
+    """
+
+    labels: np.ndarray
+    n: np.ndarray
+    n_transposed: np.ndarray
+    step: np.ndarray
+    step_transposed: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    size: np.ndarray
+    large: np.ndarray
+
+    @classmethod
+    def start(cls, bigrams: Bigrams, labels: np.ndarray, n_classes: int, table: np.ndarray) -> Self:
+        """The sums of a clustering; ``labels`` are copied. ``table`` holds the values of f that are looked up."""
+        labels = np.array(labels, np.int32)
+        n = class_table(bigrams, labels, n_classes)
+        step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
+        return cls(
+            labels,
+            n,
+            np.ascontiguousarray(n.T),
+            step,
+            np.ascontiguousarray(step.T),
+            n.sum(axis=1),
+            n.sum(axis=0),
+            np.bincount(labels, minlength=n_classes),
+            (np.maximum(n.max(axis=1), n.max(axis=0)) >= len(table) // 2),
+        )
 
 
 @njit(cache=True, nogil=True)
-def by_class(starts, words, counts, word, labels, sums, seen):  # type: ignore[no-untyped-def]
-    """Add up a word's neighbours by class; returns how many classes are in ``seen``, and the word itself."""
+def by_class(
+    starts: np.ndarray,
+    words: np.ndarray,
+    counts: np.ndarray,
+    word: int,
+    labels: np.ndarray,
+    sums: np.ndarray,
+    seen: np.ndarray,
+) -> tuple[int, int]:
+    """Add up the neighbours of a word by class in ``sums``; ``seen`` lists the classes found.
+
+    Returns the number of classes found and how often the word is its own neighbour.
+    """
     n_seen = 0
     itself = 0
     for i in range(starts[word], starts[word + 1]):
@@ -32,8 +86,18 @@ def by_class(starts, words, counts, word, labels, sums, seen):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def add_gains(total, n, step, large, sums, seen, n_seen, skip, table):  # type: ignore[no-untyped-def]
-    """total[c] += f(n(x,c) + s(x)) - f(n(x,c)) for all classes c, summed over the neighbours x but ``skip``."""
+def add_gains(
+    total: np.ndarray,
+    n: np.ndarray,
+    step: np.ndarray,
+    large: np.ndarray,
+    sums: np.ndarray,
+    seen: np.ndarray,
+    n_seen: int,
+    skip: int,
+    table: np.ndarray,
+) -> None:
+    """total[c] += f(n(x,c) + s(x)) - f(n(x,c)) for all classes c, summed over the neighbours x except ``skip``."""
     half = np.uint64(table.shape[0] // 2)
     for i in range(n_seen):
         x = seen[i]
@@ -56,8 +120,21 @@ def add_gains(total, n, step, large, sums, seen, n_seen, skip, table):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table):  # type: ignore[no-untyped-def]
-    """What taking the word out of class a changes in the sum of f over its row, column and margins."""
+def loss_of_leaving(
+    k: Classes,
+    a: int,
+    word: int,
+    bigrams: Bigrams,
+    s: np.ndarray,
+    seen_s: np.ndarray,
+    n_s: int,
+    p: np.ndarray,
+    seen_p: np.ndarray,
+    n_p: int,
+    itself: int,
+    table: np.ndarray,
+) -> float:
+    """Change of the sum of f over the row, the column and the margins of class a when the word leaves it."""
     change = 0.0
     for i in range(n_s):
         x = seen_s[i]
@@ -73,15 +150,15 @@ def loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself,
 
 
 @njit(cache=True, nogil=True, inline="always")
-def margin_gain(k, c, left, right, table):  # type: ignore[no-untyped-def]
-    """What adding a word with these margins to class c changes in the sum of f over the margins, negated."""
+def margin_gain(k: Classes, c: int, left: int, right: int, table: np.ndarray) -> float:
+    """Change, negated, of the sum of f over the margins when a word with these margins joins class c."""
     change = nlogn(table, k.left[c] + left) - nlogn(table, k.left[c])
     return -change - nlogn(table, k.right[c] + right) + nlogn(table, k.right[c])
 
 
 @njit(cache=True, nogil=True, inline="always")
-def corner_gain(k, a, c, s, p, itself, table):  # type: ignore[no-untyped-def]
-    """The four cells where rows and columns a and c cross, less what the sums over x = c said of them."""
+def corner_gain(k: Classes, a: int, c: int, s: np.ndarray, p: np.ndarray, itself: int, table: np.ndarray) -> float:
+    """Gain in the four cells where rows and columns a and c cross, less what the sums over x = c gave for them."""
     s_c, p_c = s[c], p[c]
     cc, ac, ca = k.n[c, c], k.n[a, c], k.n[c, a]
     gain = 0.0

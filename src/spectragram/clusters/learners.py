@@ -12,173 +12,165 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from spectragram.clusters.bigrams import Bigrams, class_mutual_information, class_table
 from spectragram.clusters.brown import brown_classes
+from spectragram.clusters.counts import PairCounts
 from spectragram.clusters.exchange import exchange
-from spectragram.clusters.hierarchy import labels_after
+from spectragram.clusters.hierarchy import labels_after, numbered_from_left_to_right
+from spectragram.clusters.information import Bigrams, class_mutual_information, class_table
 from spectragram.clusters.merging import merge_classes
-from spectragram.clusters.spectral import spectral_hierarchy, ward_classes
+from spectragram.clusters.model import Model
+from spectragram.clusters.settings import LEARNERS, Schedule, Settings
+from spectragram.clusters.spectral import spectral_hierarchy, ward_classes, word_vectors
 
-__all__ = ["LEARNERS", "SCHEDULES", "Clustering", "Problem", "Schedule"]
+__all__ = ["learn"]
 
-
-@dataclass(frozen=True)
-class Schedule:
-    """How to refine: clusters at each stage as multiples of the number wanted, and how often to move words.
-
-    At most ``first_passes``, ``passes`` and ``last_passes`` over all words at the first, the middle and the last
-    stage, fewer when one gains less than ``tolerance`` nats.
-    """
-
-    sizes: tuple[float, ...]
-    first_passes: int
-    passes: int
-    last_passes: int
-    tolerance: float
-
-    def passes_at(self, stage: int, n_stages: int) -> int:
-        """Passes at one of the stages."""
-        if stage == n_stages - 1:
-            return self.last_passes
-        return self.first_passes if stage == 0 else self.passes
+Clustering = tuple[np.ndarray, np.ndarray, dict[str, Any]]
+"""Clusters of all words (int32), the tree over them (see hierarchy.py), and facts for the summary."""
 
 
-_DEFAULT = Schedule((2.5, 1.8, 1.4, 1.15, 1.0), 3, 2, 10, 2e-5)
-SCHEDULES: dict[str, tuple[Schedule, ...]] = {
-    "fast": (Schedule((1.25, 1.0), 2, 2, 4, 2e-4),),
-    "default": (_DEFAULT,),
-    "best": (
-        _DEFAULT,
-        Schedule((2.0, 1.6, 1.3, 1.15, 1.0), 2, 2, 10, 2e-5),
-        Schedule((2.5, 2.0, 1.6, 1.3, 1.15, 1.07, 1.0), 3, 3, 10, 2e-5),
-        Schedule((3.0, 2.2, 1.6, 1.25, 1.1, 1.0), 3, 2, 10, 2e-5),
-    ),
-}
-"""Ways to refine by preset. Each ends in another local optimum, by luck a little better or worse: the best is kept."""
+def learn(counts: PairCounts, settings: Settings) -> tuple[Model, dict[str, Any]]:
+    """Cluster the words that were counted, build the hierarchy and the vectors; also facts for the summary."""
+    words = _Words(counts, settings)
+    labels, merges, facts = _LEARNERS[settings.learner](words)
+    labels, merges = numbered_from_left_to_right(labels, merges)
+    model = Model(
+        vocabulary=counts.vocabulary,
+        clusters=labels,
+        merges=merges,
+        vectors=words.vectors.astype(np.float32),
+        class_counts=class_table(words.bigrams, labels, words.n_clusters),
+        options=counts.options,
+    )
+    return model, facts
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What a learner is given.
+class _Words:
+    """The words that a learner puts into clusters, in the forms that learners read."""
 
-    n_words of the words are to be put into n_open clusters; the words after them (``<unk>``) have their own.
-    ``vectors`` computes the word vectors, shape (n, d), when they are needed.
-    """
+    counts: PairCounts
+    settings: Settings
 
-    bigrams: Bigrams
-    n_words: int
-    n_clusters: int
-    schedules: tuple[Schedule, ...]
-    vectors: Callable[[], np.ndarray]
-    n_jobs: int
+    @cached_property
+    def bigrams(self) -> Bigrams:
+        """Neighbouring words, as the kernels read them."""
+        return Bigrams.from_counts(self.counts.tables[0])
+
+    @cached_property
+    def vectors(self) -> np.ndarray:
+        """Word vectors, shape (n, d), made when first asked for."""
+        n_dimensions = self.settings.dimensions_for(self.n_clusters)
+        if n_dimensions == 0:
+            return np.zeros((len(self.counts.vocabulary), 0))
+        matrix = self.counts.context_matrix(self.settings.context)
+        kappa = self.settings.kappa_for(self.counts.n_tokens)
+        return word_vectors(matrix, n_dimensions, kappa, np.random.default_rng(self.settings.seed))[0]
+
+    @cached_property
+    def n_clusters(self) -> int:
+        """Number of clusters wanted."""
+        return self.settings.clusters_for(self.counts)
+
+    @property
+    def n_words(self) -> int:
+        """Number of words without ``<unk>``."""
+        return self.counts.n_words
 
     @property
     def n_closed(self) -> int:
-        """Clusters that belong to one word each: that of ``<unk>``."""
-        return self.bigrams.n_words - self.n_words
+        """Number of clusters that belong to one word each: 1 if there is ``<unk>``, otherwise 0."""
+        return len(self.counts.vocabulary) - self.counts.n_words
 
     @property
     def n_open(self) -> int:
-        """Clusters that words can be put into."""
+        """Number of clusters that words can be put into."""
         return self.n_clusters - self.n_closed
 
     def complete(self, labels: np.ndarray, n_open: int) -> np.ndarray:
-        """Labels of the words, with those of the words that have clusters of their own."""
+        """Labels of the words, followed by that of ``<unk>``."""
         return np.concatenate([labels, np.arange(n_open, n_open + self.n_closed)]).astype(np.int32)
 
 
-@dataclass(frozen=True)
-class Clustering:
-    """Clusters of all words (int32), the tree over them (merges, see hierarchy.py), and how it went."""
-
-    labels: np.ndarray
-    merges: np.ndarray
-    facts: dict[str, Any]
+def _exchange(words: _Words) -> Clustering:
+    """Refine from a start that spreads words of similar frequency over all clusters."""
+    return _refine(words, lambda n_open: np.arange(words.n_words) % n_open, {})
 
 
-def learn_exchange(problem: Problem) -> Clustering:
-    """Refine from a start that spreads words of like frequency over all clusters."""
-    return _refine(problem, lambda n_open: np.arange(problem.n_words) % n_open, {})
-
-
-def learn_spectral_exchange(problem: Problem) -> Clustering:
+def _spectral_exchange(words: _Words) -> Clustering:
     """Refine from the paper's clusters."""
     facts: dict[str, Any] = {}
 
     def start(n_open: int) -> np.ndarray:
-        labels, facts["gamma"] = ward_classes(problem.vectors()[: problem.n_words], n_open)
+        labels, facts["gamma"] = ward_classes(words.vectors[: words.n_words], n_open)
         return labels
 
-    return _refine(problem, start, facts)
+    return _refine(words, start, facts)
 
 
-def learn_spectral(problem: Problem) -> Clustering:
-    """The paper's algorithm, nothing else."""
-    vectors = problem.vectors()
-    labels, gamma = ward_classes(vectors[: problem.n_words], problem.n_open)
-    labels = problem.complete(labels, problem.n_open)
-    return Clustering(labels, spectral_hierarchy(vectors, labels), {"gamma": gamma})
+def _spectral(words: _Words) -> Clustering:
+    """The paper's algorithm and nothing else."""
+    labels, gamma = ward_classes(words.vectors[: words.n_words], words.n_open)
+    labels = words.complete(labels, words.n_open)
+    return labels, spectral_hierarchy(words.vectors, labels), {"gamma": gamma}
 
 
-def learn_brown(problem: Problem) -> Clustering:
+def _brown(words: _Words) -> Clustering:
     """Brown's algorithm."""
-    labels = problem.complete(brown_classes(problem.bigrams, problem.n_open, problem.n_words), problem.n_open)
-    return Clustering(labels, _hierarchy(problem, labels), {})
+    labels = words.complete(brown_classes(words.bigrams, words.n_open, words.n_words), words.n_open)
+    return labels, _hierarchy(words, labels), {}
 
 
-def _refine(problem: Problem, start: Callable[[int], np.ndarray], facts: dict[str, Any]) -> Clustering:
-    """Refine along each schedule and keep the clustering of the highest mutual information."""
-    refined = [_refine_once(problem, start, schedule) for schedule in problem.schedules]
-    labels, _ = max(refined, key=lambda found: class_mutual_information(problem.bigrams, found[0]))
+_LEARNERS: dict[str, Callable[[_Words], Clustering]] = dict(
+    zip(LEARNERS, (_exchange, _spectral, _spectral_exchange, _brown), strict=True)
+)
+
+
+def _refine(words: _Words, start: Callable[[int], np.ndarray], facts: dict[str, Any]) -> Clustering:
+    """Refine along each schedule and keep the clustering with the highest mutual information."""
+    refined = [_refine_once(words, start, schedule) for schedule in words.settings.schedules]
+    labels, _ = max(refined, key=lambda found: class_mutual_information(words.bigrams, found[0]))
     facts["passes"] = sum(n_passes for _, n_passes in refined)
-    return Clustering(labels, _hierarchy(problem, labels), facts)
+    return labels, _hierarchy(words, labels), facts
 
 
-def _refine_once(problem: Problem, start: Callable[[int], np.ndarray], schedule: Schedule) -> tuple[np.ndarray, int]:
+def _refine_once(words: _Words, start: Callable[[int], np.ndarray], schedule: Schedule) -> tuple[np.ndarray, int]:
     """From many clusters to few: at each stage merge what costs least, then move words to where they fit best.
 
-    More clusters than wanted leave room to correct; merging them in several steps, with moves in between, ends
-    at a higher mutual information than moving words alone. Returns labels and the number of passes.
+    Having more clusters than wanted leaves room for corrections. Merging them in several steps, with moves in between,
+    ends at a higher mutual information than moving words alone. Returns labels and the number of passes.
     """
-    wanted = (int(size * problem.n_clusters) - problem.n_closed for size in schedule.sizes)
-    sizes = sorted({min(n_open, problem.n_words) for n_open in wanted}, reverse=True)
-    labels = problem.complete(start(sizes[0]), sizes[0])
+    wanted = (int(size * words.n_clusters) - words.n_closed for size in schedule.sizes)
+    sizes = sorted({min(n_open, words.n_words) for n_open in wanted}, reverse=True)
+    labels = words.complete(start(sizes[0]), sizes[0])
     n_passes = 0
     for stage, n_open in enumerate(sizes):
         if stage > 0:
-            labels = _merge(problem, labels, sizes[stage - 1], n_open)
+            labels = _merge(words, labels, sizes[stage - 1], n_open)
         labels, gains = exchange(
-            problem.bigrams,
+            words.bigrams,
             labels,
-            n_classes=n_open + problem.n_closed,
-            n_movable=problem.n_words,
+            n_classes=n_open + words.n_closed,
+            n_movable=words.n_words,
             max_passes=schedule.passes_at(stage, len(sizes)),
             tolerance=schedule.tolerance,
-            n_jobs=problem.n_jobs,
+            n_jobs=words.settings.n_jobs,
         )
         n_passes += len(gains)
     return labels, n_passes
 
 
-def _merge(problem: Problem, labels: np.ndarray, before: int, after: int) -> np.ndarray:
-    table = class_table(problem.bigrams, labels, before + problem.n_closed)
-    merges, _ = merge_classes(table, before, after, n_jobs=problem.n_jobs)
+def _merge(words: _Words, labels: np.ndarray, before: int, after: int) -> np.ndarray:
+    table = class_table(words.bigrams, labels, before + words.n_closed)
+    merges, _ = merge_classes(table, before, after, n_jobs=words.settings.n_jobs)
     return labels_after(merges, len(table))[labels]
 
 
-def _hierarchy(problem: Problem, labels: np.ndarray) -> np.ndarray:
-    """The tree over clusters by least loss of mutual information."""
-    table = class_table(problem.bigrams, labels, problem.n_clusters)
-    return merge_classes(table, problem.n_clusters, 1, n_jobs=problem.n_jobs)[0]
-
-
-LEARNERS: dict[str, Callable[[Problem], Clustering]] = {
-    "exchange": learn_exchange,
-    "spectral": learn_spectral,
-    "spectral+exchange": learn_spectral_exchange,
-    "brown": learn_brown,
-}
+def _hierarchy(words: _Words, labels: np.ndarray) -> np.ndarray:
+    """The tree over clusters, by merges that lose the least mutual information."""
+    table = class_table(words.bigrams, labels, words.n_clusters)
+    return merge_classes(table, words.n_clusters, 1, n_jobs=words.settings.n_jobs)[0]

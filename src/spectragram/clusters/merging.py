@@ -5,17 +5,17 @@ Merging classes i and j changes N I(C) by
     gain(i, j) = sum_x g(n(i,x), n(j,x)) + g(n(x,i), n(x,j))  -  g(n(i,.), n(j,.)) - g(n(.,i), n(.,j))
 
 with g(a, b) = f(a + b) - f(a) - f(b), f(n) = n log n, and the four cells among i and j counted once. It is never
-positive. The margins' part is written with their mass, W = sum_x n(i,x), apart,
+positive. The part of the margins is written in terms of their mass, W = sum_x n(i,x),
 
     g(n(i,.), n(j,.)) = W(i) log((n(i,.) + n(j,.)) / n(i,.)) + W(j) log((n(i,.) + n(j,.)) / n(j,.))
 
 since in Brown's algorithm (:mod:`spectragram.clusters.brown`) words that have not entered yet count in the margin but
 not in the mass. What keeps this exact and fast:
 
-- g(a, b) = 0 where a or b is 0, so a merge of u and v touches only pairs of classes that both occur beside
-  u or v, few while classes are many;
-- g is superadditive, so merging elsewhere never lowers gain(i, j): the best partner of a class stays right under
-  increases, and is looked for again only when it was merged itself.
+- g(a, b) = 0 if a or b is 0, so a merge of u and v affects only pairs of classes that both occur beside u or v,
+  which are few while there are many classes;
+- g is superadditive, so merging other classes never lowers gain(i, j). The best partner of a class is updated when a
+  gain rises, and searched for again only when it was merged itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.clusters.nlogn import TABLE, nlogn
+from spectragram.clusters.information import TABLE, nlogn
 from spectragram.engine import map_threads
 
 __all__ = ["merge_classes"]
@@ -83,7 +83,7 @@ def merge_classes(
     Returns
     -------
     merges : int64 array, shape (n_mergeable - n_left, 2)
-        Row t: the two nodes that become node m + t; nodes below m are the given classes.
+        Row t holds the two nodes that become node m + t; nodes below m are the given classes.
     losses : float array, shape (n_mergeable - n_left,)
         Mutual information lost by each merge, in nats.
     """
@@ -93,20 +93,20 @@ def merge_classes(
     state.n_transposed[:] = table.T
     state.left[:] = state.left_mass[:] = table.sum(axis=1)
     state.right[:] = state.right_mass[:] = table.sum(axis=0)
-    # A row costs as much as it has partners before it: every n-th row is a fair share.
+    # The cost of a row is the number of rows before it, so every n-th row is a fair share.
     map_threads(lambda i: _fill_gains(state, i, n_jobs, n_mergeable, TABLE), range(n_jobs), n_jobs)
     merges, losses = _merge_down(state, n_mergeable, n_left, TABLE)
     return merges, losses / max(int(table.sum()), 1)
 
 
 @njit(cache=True, nogil=True)
-def _joint(table, a, b):  # type: ignore[no-untyped-def]
+def _joint(table: np.ndarray, a: int, b: int) -> float:
     """g(a, b) = f(a + b) - f(a) - f(b)."""
     return nlogn(table, a + b) - nlogn(table, a) - nlogn(table, b)
 
 
 @njit(cache=True, nogil=True)
-def row_gains(k, u, partners, n_partners, table):  # type: ignore[no-untyped-def]
+def row_gains(k: Mergeable, u: int, partners: np.ndarray, n_partners: int, table: np.ndarray) -> None:
     """gain(u, j) for all j in ``partners[:n_partners]``, written to row u only."""
     row = k.gain[u]
     for q in range(n_partners):
@@ -117,8 +117,8 @@ def row_gains(k, u, partners, n_partners, table):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True, nogil=True)
-def margin_cost(k, i, j):  # type: ignore[no-untyped-def]
-    """What merging i and j costs through their margins (classes without any mass cost nothing)."""
+def margin_cost(k: Mergeable, i: int, j: int) -> float:
+    """Cost of merging i and j in the terms of the margins; classes without any mass cost nothing."""
     cost = 0.0
     for margin, mass in ((k.left, k.left_mass), (k.right, k.right_mass)):
         both = margin[i] + margin[j]
@@ -130,7 +130,14 @@ def margin_cost(k, i, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _add_joint(row, counts, counts_of_others, partners, n_partners, table):  # type: ignore[no-untyped-def]
+def _add_joint(
+    row: np.ndarray,
+    counts: np.ndarray,
+    counts_of_others: np.ndarray,
+    partners: np.ndarray,
+    n_partners: int,
+    table: np.ndarray,
+) -> None:
     """row[j] += sum_x g(counts[x], counts_of_others[x, j]) for the partners j."""
     for x in range(counts.size):
         a = counts[x]
@@ -145,8 +152,8 @@ def _add_joint(row, counts, counts_of_others, partners, n_partners, table):  # t
 
 
 @njit(cache=True, nogil=True)
-def _corner(n, i, j, table):  # type: ignore[no-untyped-def]
-    """The four cells among i and j become one; less what the sums over x said of them."""
+def _corner(n: np.ndarray, i: int, j: int, table: np.ndarray) -> float:
+    """Change when the four cells among i and j become one, less what the sums over x gave for them."""
     ii, ij, ji, jj = n[i, i], n[i, j], n[j, i], n[j, j]
     change = nlogn(table, ii + ij + ji + jj)
     change -= nlogn(table, ii) + nlogn(table, ij) + nlogn(table, ji) + nlogn(table, jj)
@@ -155,15 +162,15 @@ def _corner(n, i, j, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _fill_gains(k, first, stride, n_mergeable, table):  # type: ignore[no-untyped-def]
+def _fill_gains(k: Mergeable, first: int, stride: int, n_mergeable: int, table: np.ndarray) -> None:
     """Rows first, first + stride, ... of the gains, below the diagonal."""
     for i in range(first, n_mergeable, stride):
         row_gains(k, i, k.active, i, table)
 
 
 @njit(cache=True, nogil=True)
-def improve(k, i, j, gain):  # type: ignore[no-untyped-def]
-    """Set gain(i, j); partners are updated if it is the best of either."""
+def improve(k: Mergeable, i: int, j: int, gain: float) -> None:
+    """Set gain(i, j), and make each the best partner of the other where it is."""
     k.gain[i, j] = gain
     k.gain[j, i] = gain
     if gain > k.best_gain[i]:
@@ -175,8 +182,8 @@ def improve(k, i, j, gain):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def best_pair(k, n_active):  # type: ignore[no-untyped-def]
-    """The two classes, lower slot first, whose merge costs least."""
+def best_pair(k: Mergeable, n_active: int) -> tuple[int, int]:
+    """The two classes whose merge costs least, lower slot first."""
     u = k.active[0]
     for q in range(1, n_active):
         if k.best_gain[k.active[q]] > k.best_gain[u]:
@@ -185,8 +192,10 @@ def best_pair(k, n_active):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _raise_others(k, n, u, v, n_active, beside, table):  # type: ignore[no-untyped-def]
-    """Pairs of other classes i, j gain g(i with u+v) - g(i with u) - g(i with v) when u and v become one.
+def _raise_others(
+    k: Mergeable, n: np.ndarray, u: int, v: int, n_active: int, beside: np.ndarray, table: np.ndarray
+) -> None:
+    """Raise the gains of pairs of other classes i, j, whose neighbours u and v become one.
 
     ``n[u, i]`` are the counts of i beside u in one direction.
     """
@@ -211,8 +220,8 @@ def _raise_others(k, n, u, v, n_active, beside, table):  # type: ignore[no-untyp
 
 
 @njit(cache=True, nogil=True)
-def _add_counts(k, u, v):  # type: ignore[no-untyped-def]
-    """Counts of class v go to class u."""
+def _add_counts(k: Mergeable, u: int, v: int) -> None:
+    """Add the counts of class v to class u."""
     for n in (k.n, k.n_transposed):
         for x in range(n.shape[0]):
             n[u, x] += n[v, x]
@@ -226,10 +235,10 @@ def _add_counts(k, u, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def absorb(k, u, v, n_active, beside, table):  # type: ignore[no-untyped-def]
-    """Class u becomes u + v, slot v the first free one; gains of u are still to be filled in.
+def absorb(k: Mergeable, u: int, v: int, n_active: int, beside: np.ndarray, table: np.ndarray) -> int:
+    """Class u becomes u + v and slot v the first free one; row u of the gains is filled, partners are not yet set.
 
-    Returns the number of other active classes; u comes right after them in ``active``, then v.
+    Returns the number of other active classes; u follows them in ``active``, then v.
     """
     kept = 0
     for q in range(n_active):
@@ -250,7 +259,7 @@ def absorb(k, u, v, n_active, beside, table):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def find_best(k, i, n_active):  # type: ignore[no-untyped-def]
+def find_best(k: Mergeable, i: int, n_active: int) -> None:
     k.best_gain[i] = -np.inf
     k.best[i] = -1
     for q in range(n_active):
@@ -261,8 +270,8 @@ def find_best(k, i, n_active):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def join(k, u, n_active):  # type: ignore[no-untyped-def]
-    """Class u, whose row of gains is complete, becomes a partner of the active classes."""
+def join(k: Mergeable, u: int, n_active: int) -> None:
+    """Make class u, whose row of gains is complete, a partner of the active classes."""
     k.best_gain[u] = -np.inf
     k.best[u] = -1
     for q in range(n_active):
@@ -270,7 +279,7 @@ def join(k, u, n_active):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _merge_down(k, n_mergeable, n_left, table):  # type: ignore[no-untyped-def]
+def _merge_down(k: Mergeable, n_mergeable: int, n_left: int, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for i in range(n_mergeable):
         for j in range(i):
             improve(k, i, j, k.gain[i, j])

@@ -3,92 +3,93 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
-from spectragram.data.inputs import as_corpus
-from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
-from spectragram.engine import resolve_jobs
-from spectragram.engine.progress import Report, progress
-from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
-from spectragram.lm.learners import LEARNERS, Learner, Scored
+from spectragram.data.inputs import Strings
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.engine.progress import progress
+from spectragram.errors import InputError, ParameterError
+from spectragram.estimator import Estimator, fitting
+from spectragram.lm.learners import Iterations, learn, training_corpus
 from spectragram.lm.model import Model
-from spectragram.lm.ngrams import NgramCounts
+from spectragram.lm.settings import settings_of
 from spectragram.metrics import per_second, perplexity
+from spectragram.predictions import Predictions
 
 __all__ = ["LanguageModel"]
 
-Text = Corpus | Iterable[Sequence[str]]
-DEFAULT_STATES = 128
-WORDS_PER_STATE = 8
-
 
 class LanguageModel(Estimator):
-    """Predict the next word through hidden classes: p(w2 | w1) = sum_h r(h | w1) s(w2 | h), and past that.
+    """Predict the next word through hidden classes, p(w2 | w1) = sum_h r(h | w1) s(w2 | h), and n-grams.
 
     Parameters
     ----------
     n_states : int, optional
-        Hidden classes m; by default 128, or one for eight words if that is less.
+        Hidden classes m; by default 128, or one for every eight words if that is less.
     learner : {"mixed", "em", "pivot", "pivot+em", "kn"}
         ``mixed`` (the default) combines Kneser-Ney n-grams with hidden classes of the last word and of the word
         before it; ``em``, ``pivot`` and ``pivot+em`` are the class model of the paper alone; ``kn`` is
         interpolated modified Kneser-Ney alone.
+    preset : {"fast", "default", "best"}
+        Chooses ``n_states`` and ``max_iter`` where they are not given. With ``best``, learner ``mixed`` has class
+        models of four sizes, an eighth to twice ``n_states``. It means nothing to ``kn``.
     order : {1, 2, 3}
-        Longest n-gram of the Kneser-Ney model.
+        Length of the longest n-gram of the Kneser-Ney model.
     prior : float
-        Strength, in words, of the pull of rare histories' classes towards the overall mix. 0 is the paper's EM.
+        Strength, in words, of a prior that draws the classes of rare histories towards the overall mix. 0 is the
+        paper's EM.
     start_shape : float
-        ``em``: shape of the Dirichlet distribution of its random start. Large values begin nearly even and end
-        better (perplexity 9 % lower at 50 than at 3 on the Brown corpus); at 3 EM is as good as the paper's.
-    max_iter : int
-        At most so many EM iterations; held-out text stops earlier.
+        Shape of the Dirichlet distribution from which ``em`` draws its start. Large values start nearly even and end
+        better (perplexity on the Brown corpus is 9 % lower at 50 than at 3); at 3 EM is as good as the paper's.
+    max_iter : int, optional
+        EM iterations at most; held-out text stops earlier.
     min_count : int
         Words seen less often become the unknown word. 2 is the paper's setting.
     boundaries : bool
-        False: the text is one stream, as in the paper. True: ``</s>`` stands between lines and is predicted too.
-    random_state, n_jobs, verbose
-        Seed of the random start; threads and processes to use (-1 all cores); progress on a terminal.
-
-    Attributes
-    ----------
-    vocabulary_ : Vocabulary
-    model_ : Model
-    n_iter_ : dict
-        EM iterations per distance of the context word (1 the last word, 2 the one before).
+        Treat each line as a separate sentence: ``</s>`` stands between lines and is predicted too. Otherwise the text
+        is one stream, as in the paper.
+    random_state : int
+        Seed of the random start.
+    n_jobs : int
+        Processor cores to use, -1 for all; the result does not depend on it.
+    verbose : bool
+        Show progress on a terminal.
 
     Examples
     --------
-    >>> text = [["the", "dog", "barks"], ["the", "cat", "sleeps"], ["a", "dog", "sleeps"]] * 10
+    >>> text = ["the dog barks", "the cat sleeps", "a dog sleeps"] * 10
     >>> model = LanguageModel(learner="kn", order=2).fit(text)
-    >>> model.surprisal([["the", "dog", "sleeps"]])[0].round(1).tolist()
+    >>> model.surprisal(["the dog sleeps"])[0].round(1).tolist()
     [2.5, 1.1, 1.1]
+    >>> model.predict(["the dog"])[0]
+    ['dog', 'dog', 'sleeps']
     """
 
     kind = "lm"
+    model_type = Model
+    model_: Model
 
     def __init__(
         self,
         n_states: int | None = None,
         learner: str = "mixed",
         *,
+        preset: str = "default",
         order: int = 3,
         prior: float = 10.0,
         start_shape: float = 50.0,
-        max_iter: int = 30,
+        max_iter: int | None = None,
         min_count: int = 2,
         boundaries: bool = False,
         random_state: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int = -1,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
         self.learner = learner
+        self.preset = preset
         self.order = order
         self.prior = prior
         self.start_shape = start_shape
@@ -99,191 +100,132 @@ class LanguageModel(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
-    def fit(self, X: Text, y: None = None, *, dev: Text | None = None) -> Self:
-        """Learn from text: a :class:`Corpus`, or sequences of words.
+    @fitting
+    def fit(self, X: Strings, y: object = None, *, dev: Strings | None = None) -> Self:
+        """Learn from text.
 
-        ``dev`` is held-out text that decides when EM stops and how models mix; without it a twentieth of the text
-        is set aside for that first.
+        Parameters
+        ----------
+        X : path, Corpus or iterable of sentences
+            Text with one sentence a line, or sentences as strings or lists of words.
+        y : ignored
+        dev : like X, optional
+            Held-out text that decides when EM stops and how models are mixed. Without it a twentieth of the text is
+            held out for that first; then everything is learned again from all of it.
         """
-        started = time.perf_counter()
-        self._check_parameters()
-        corpus = self._training_corpus(X)
-        self.vocabulary_ = corpus.vocabulary
-        stream = self._stream(corpus)
-        held_out = None if dev is None else self._held_out(dev)
+        settings = settings_of(self)
+        corpus = training_corpus(X, settings)
         with progress("EM", enabled=self.verbose) as report:
-            learner = self._learner(report)
-            self.model_ = learner.fit(stream, held_out).compact()
-        self.n_iter_ = learner.iterations
+            self.model_, iterations = learn(corpus, dev, settings, report)
         self.summary_ = {
-            "learner": self.learner,
-            "states": sum(classes.emissions.shape[1] for classes in self.model_.classes.values()),
+            "learner": settings.learner,
+            "states": sum(classes.n_states for classes in self.model_.mixture.classes),
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
-            "types": len(self.vocabulary_),
-            **({"iterations": {str(d): n for d, n in self.n_iter_.items()}} if self.n_iter_ else {}),
-            "seconds": round(time.perf_counter() - started, 2),
+            "types": len(corpus.vocabulary),
+            **({"iterations": _by_distance(iterations)} if iterations else {}),
         }
         return self
 
-    def log_prob(self, X: Text) -> np.ndarray:
-        """Natural log-probability of each sequence on its own, shape (n_sequences,); unknown words are scored."""
-        return np.array([float(values.sum()) for values in self._token_log_probs(X)])
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """The words that the model predicts, the unknown word (and ``</s>`` with boundaries) among them."""
+        self._require_fitted()
+        return self.model_.vocabulary
 
-    def surprisal(self, X: Text) -> list[np.ndarray]:
-        """Surprisal in bits of every word, each sequence on its own; with ``boundaries`` its end is the last."""
-        return [-values / np.log(2.0) for values in self._token_log_probs(X)]
+    @property
+    def n_iter_(self) -> dict[int, int]:
+        """EM iterations by the distance of the context word (1 is the last word), summed over class models."""
+        self._require_fitted()
+        return {int(distance): n for distance, n in self.summary_.get("iterations", {}).items()}
 
-    def perplexity(self, X: Text, *, unknown: str = "ignore") -> float:
-        """Perplexity per word of a text (one stream unless ``boundaries``).
+    def predict(self, X: Strings) -> Predictions[list[str]]:
+        """The most probable next word after every prefix of each sentence, so n + 1 words for n words.
 
-        ``unknown="ignore"`` does not score words outside the vocabulary, as the paper does (they still serve as
+        It is the one with the highest probability in :meth:`next`: it may be ``<unk>``, which stands for all rare
+        words, and with boundaries ``</s>``.
+        """
+        self._require_fitted()
+        return Predictions(self.model_.predict(X))
+
+    def next(self, X: Strings) -> np.ndarray:
+        """Distribution of the word after each sentence, shape (n_sentences, n_words), in the vocabulary's order."""
+        self._require_fitted()
+        return self.model_.next(X)
+
+    def log_prob(self, X: Strings) -> np.ndarray:
+        """Natural log-probability of each sentence on its own, shape (n_sentences,).
+
+        Unknown words are scored as the unknown word. With boundaries the end of the sentence is scored too.
+        """
+        self._require_fitted()
+        return np.array([float(values.sum()) for values in self.model_.log_probs(X)])
+
+    def prefix_log_prob(self, X: Strings) -> list[np.ndarray]:
+        """Log-probability that a text begins with each prefix of a sentence, n + 1 values for n words.
+
+        Entry i belongs to the first i words, so entry 0 is 0. With boundaries the end of the sentence is left out.
+        """
+        self._require_fitted()
+        ends = 1 if self.model_.boundaries else 0
+        return [np.concatenate([[0.0], np.cumsum(values[: len(values) - ends])]) for values in self.model_.log_probs(X)]
+
+    def surprisal(self, X: Strings) -> list[np.ndarray]:
+        """Surprisal in bits of every word, each sentence on its own; with boundaries its end is the last."""
+        self._require_fitted()
+        return [-values / np.log(2.0) for values in self.model_.log_probs(X)]
+
+    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100) -> list[list[str]]:
+        """Draw ``n`` texts of at most ``max_length`` words, word by word from the distributions of :meth:`next`.
+
+        With boundaries a text is a sentence and ends where ``</s>`` is drawn. Otherwise it has ``max_length`` words.
+        Rare words come out as ``<unk>``.
+        """
+        self._require_fitted()
+        if n < 0 or max_length < 0:
+            name, value = ("n", n) if n < 0 else ("max_length", max_length)
+            raise ParameterError(name, value, remedy="give a whole number of at least 0")
+        return self.model_.sample(n, np.random.default_rng(random_state), max_length)
+
+    def perplexity(self, X: Strings, *, unknown: str = "ignore") -> float:
+        """Perplexity per word of a text, read as in training (one stream, or sentences with ``boundaries``).
+
+        ``unknown="ignore"`` does not score words outside the vocabulary, as in the paper (they still serve as
         contexts); ``"score"`` scores them as the unknown word.
         """
-        return self.evaluate(X, unknown=unknown)["perplexity"]
+        return float(self.evaluate(X, unknown=unknown)["perplexity"])
 
-    def evaluate(self, X: Text, *, unknown: str = "ignore") -> dict[str, Any]:
-        """Perplexity with the numbers behind it.
+    def evaluate(self, X: Strings, *, unknown: str = "ignore") -> dict[str, Any]:
+        """Perplexity of a text and the numbers behind it.
 
-        ``perplexity``, ``words`` scored, ``unknown`` words met and how they were treated, ``words_per_second``.
+        ``perplexity``, ``words`` scored (ends of sentences included), ``tokens`` of the text, how many of them are
+        ``unknown``, their ``unknown_treatment``, and ``words_per_second``.
         """
         self._require_fitted()
         self._choose("unknown", unknown, ("ignore", "score"))
-        stream = self._stream(self._encoded(X))
-        n_unknown = int((stream == self.vocabulary_.unknown_id).sum())
-        scored = Scored.from_stream(stream, self.vocabulary_.unknown_id if unknown == "ignore" else None)
-        if len(scored.words) == 0:
-            raise InputError("the text holds no word of the model's vocabulary", remedy="check language and tokens")
+        events, n_tokens, n_unknown = self.model_.events(X, ignore_unknown=unknown == "ignore")
+        if len(events.words) == 0:
+            raise InputError(
+                "the text contains no word of the model's vocabulary", remedy="check its language and its tokens"
+            )
         started = time.perf_counter()
-        log_probs = self._log(scored)
-        speed = per_second(len(scored.words), time.perf_counter() - started)
+        log_probs = self.model_.log(events)
+        speed = per_second(len(events.words), time.perf_counter() - started)
         return {
             "perplexity": perplexity(log_probs),
-            "words": len(scored.words),
+            "words": len(events.words),
+            "tokens": n_tokens,
             "unknown": n_unknown,
             "unknown_treatment": unknown,
             "words_per_second": speed,
         }
 
-    def score(self, X: Text, y: None = None) -> float:
+    def score(self, X: Strings, y: object = None) -> float:
         """Mean log-probability per known word (higher is better), for scikit-learn's model selection."""
         return -float(np.log(self.perplexity(X)))
 
-    def predict_next(self, X: Text) -> np.ndarray:
-        """Distribution of the word after each of X, shape (n_sequences, n_words), in the vocabulary's order."""
-        self._require_fitted()
-        n_words = len(self.vocabulary_)
-        result = []
-        for sequence in self._encoded(X):
-            last = sequence[-2:]
-            padded = np.concatenate([np.full(2 - len(last), -1, np.int32), last])
-            result.append(self.model_.prob(np.repeat(padded[np.newaxis], n_words, axis=0), np.arange(n_words)))
-        return np.array(result).reshape(-1, n_words)
 
-    def listed_ngrams(self) -> dict[int, NgramCounts]:
-        """The n-grams an ARPA file lists, per order above one: those of the Kneser-Ney model.
-
-        A pure class model keeps no n-grams; it lists, for every word, its ten most probable successors.
-        """
-        self._require_fitted()
-        if self.model_.ngrams is not None:
-            return {level.counts.order: level.counts for level in self.model_.ngrams.levels[1:]}
-        n_words, top = len(self.vocabulary_), min(10, len(self.vocabulary_))
-        classes = self.model_.classes[1]
-        keys = [
-            np.sort(np.argsort(-(classes.emissions @ row), kind="stable")[:top]) + n_words * i
-            for i, row in enumerate(classes.histories)
-        ]
-        listed = np.concatenate(keys)
-        return {2: NgramCounts(listed, np.ones(len(listed), np.int64), n_words, 2)}
-
-    # -- from text to streams of ids ------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        self._choose("learner", self.learner, LEARNERS)
-        if self.order not in (1, 2, 3):
-            raise InputError(f"order={self.order!r}", remedy="choose 1, 2 or 3")
-        self._check_number("start_shape", above=True)
-        self._check_number("prior")
-        self._check_whole("n_states")
-        self._check_whole("max_iter", 0, or_else=())
-        self._check_whole("min_count", or_else=())
-
-    def _training_corpus(self, X: Text) -> Corpus:
-        """Encoded with a vocabulary that has the unknown word, and the boundary where it is used."""
-        corpus = as_corpus(X)
-        if corpus.n_tokens < 3:
-            raise InputError(f"a text of {corpus.n_tokens} words", remedy="give at least a few sentences")
-        full = corpus.vocabulary
-        counts = np.bincount(corpus.tokens, minlength=len(full))
-        counted = Counter({word: int(n) for word, n in zip(full.words, counts, strict=True) if n})
-        kept = Vocabulary.from_counts(counted, min_count=self.min_count, unknown=full.unknown or UNKNOWN)
-        if kept.unknown is None:  # nothing was rare: still, other texts will hold words this one does not
-            kept = Vocabulary([*kept.words, UNKNOWN], np.append(kept.counts, 0), UNKNOWN)
-        if self.boundaries and END not in kept:
-            kept = Vocabulary([*kept.words, END], np.append(kept.counts, len(corpus)), kept.unknown)
-        if self.learner != "kn" and (self.n_states or 1) >= len(kept):
-            raise InputError(
-                f"n_states={self.n_states or 1} for {len(kept)} words seen at least {self.min_count} times",
-                remedy=f"give n_states < {len(kept)}, more text, or a lower min_count",
-            )
-        return Corpus(kept.encode(full.words)[corpus.tokens], corpus.offsets, kept)
-
-    def _encoded(self, X: Text) -> Corpus:
-        return as_corpus(X, self.vocabulary_, keep_empty=True)
-
-    def _stream(self, corpus: Corpus) -> np.ndarray:
-        """All sequences as one stream, with the boundary after each where it is used, (n,) int32."""
-        if not self.boundaries:
-            return np.asarray(corpus.tokens, np.int32)
-        return np.insert(corpus.tokens, corpus.offsets[1:], self.vocabulary_.index[END]).astype(np.int32)
-
-    def _log(self, scored: Scored) -> np.ndarray:
-        # A pure class model gives words it never saw probability zero: minus infinity, said plainly.
-        with np.errstate(divide="ignore"):
-            return np.log(self.model_.prob(scored.contexts, scored.words))
-
-    def _held_out(self, dev: Text) -> Scored:
-        held_out = Scored.from_stream(self._stream(self._encoded(dev)), self.vocabulary_.unknown_id)
-        if len(held_out.words) == 0:
-            raise InputError("the held-out text holds no known word", remedy="give text like the training text")
-        return held_out
-
-    def _learner(self, report: Report) -> Learner:
-        return Learner(
-            name=self.learner,
-            n_states=self.n_states or max(1, min(DEFAULT_STATES, len(self.vocabulary_) // WORDS_PER_STATE)),
-            n_words=len(self.vocabulary_),
-            unknown=self.vocabulary_.unknown_id,
-            order=self.order,
-            prior=self.prior,
-            start_shape=self.start_shape,
-            max_iter=self.max_iter,
-            seed=self.random_state,
-            n_jobs=resolve_jobs(self.n_jobs),
-            report=report,
-        )
-
-    def _token_log_probs(self, X: Text) -> list[np.ndarray]:
-        self._require_fitted()
-        corpus = self._encoded(X)
-        result = []
-        for sequence in corpus:
-            stream = self._stream(Corpus(sequence, np.array([0, len(sequence)]), self.vocabulary_))
-            result.append(self._log(Scored.from_stream(stream)))
-        return result
-
-    # -- model files ----------------------------------------------------------------------------------------------
-
-    def _get_state(self) -> State:
-        values, arrays = self.model_.get_state()
-        iterations = {str(d): n for d, n in self.n_iter_.items()}
-        vocabulary, words = self.vocabulary_.to_state()
-        arrays |= prefixed("vocabulary", words)
-        return {"vocabulary": vocabulary, "model": values, "n_iter": iterations}, arrays
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self.vocabulary_ = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
-        self.n_iter_ = {int(d): int(n) for d, n in values["n_iter"].items()}
-        self.model_ = Model.from_state(values["model"], arrays, len(self.vocabulary_))
+def _by_distance(iterations: Iterations) -> dict[str, int]:
+    """EM iterations by the distance of the context word, as a model file holds them."""
+    distances = sorted({distance for distance, _ in iterations})
+    return {str(d): sum(n for (distance, _), n in iterations.items() if distance == d) for d in distances}

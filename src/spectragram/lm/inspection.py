@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from spectragram.lm.estimator import LanguageModel
+from spectragram.lm.model import Model
 
 __all__ = ["class_rows"]
 
 
-def class_rows(model: LanguageModel, n_words: int = 10) -> dict[int, list[list[object]]]:
-    """For each distance to the word before: (class, its share, its most probable words), frequent classes first."""
-    found: dict[int, list[list[object]]] = {}
-    for distance, classes in sorted(model.model_.classes.items()):
+def class_rows(model: Model, n_words: int = 10) -> dict[str, list[list[object]]]:
+    """Rows (class, its share, its most probable words) of each class model, by its name; frequent classes first."""
+    found: dict[str, list[list[object]]] = {}
+    for distance, classes in zip(model.mixture.distances, model.mixture.classes, strict=True):
         rows: list[list[object]] = []
         for h in np.argsort(-classes.mix, kind="stable"):
             best = np.argsort(-classes.emissions[:, h], kind="stable")[:n_words]
-            rows.append([int(h), float(classes.mix[h]), " ".join(model.vocabulary_.decode(best))])
-        found[distance] = rows
+            rows.append([int(h), float(classes.mix[h]), " ".join(model.vocabulary.decode(best))])
+        found[f"{classes.n_states} classes of the word {distance} back"] = rows
     return found

@@ -9,124 +9,150 @@ mixed       n-grams, classes of the last word and classes of the word before it,
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spectragram.engine.progress import Report, silent
-from spectragram.learning.mixtures import bucket_weights
+from spectragram.data.corpus import Corpus
+from spectragram.data.inputs import Strings, as_corpus
+from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
+from spectragram.engine.progress import Report
+from spectragram.errors import InputError
+from spectragram.learning.counts import TupleCounts, count_ngrams
 from spectragram.lm.em import ClassModel, em, random_start
 from spectragram.lm.kneser_ney import KneserNey
-from spectragram.lm.mixture import N_BUCKETS, PSEUDO_COUNTS
-from spectragram.lm.model import Model, contexts_of
-from spectragram.lm.ngrams import count_ngrams
+from spectragram.lm.mixture import Events, Mixture
+from spectragram.lm.model import Model, one_stream
 from spectragram.lm.pivot import pivot
+from spectragram.lm.settings import Settings
 
-__all__ = ["LEARNERS", "Learner", "Scored"]
+__all__ = ["Iterations", "learn", "training_corpus"]
 
-LEARNERS = ("mixed", "em", "pivot", "pivot+em", "kn")
+HELD_OUT_SHARE = 20
+"""Without held-out text, one word of this many is held out of the training text. Chosen by hand, not tuned."""
+
+FEWEST_WORDS = 3
+"""A shorter text has no trigram."""
+
+Iterations = dict[tuple[int, int], int]
+"""EM iterations by the distance of the context word (1 is the last word, 2 the one before) and number of classes."""
+
+
+def training_corpus(X: Strings, settings: Settings) -> Corpus:
+    """Text over a vocabulary that has the unknown word, and the end of a sentence where it is predicted."""
+    corpus = as_corpus(X)
+    if corpus.n_tokens < FEWEST_WORDS:
+        raise InputError(f"a text of {corpus.n_tokens} words", remedy="give at least a few sentences")
+    full = corpus.vocabulary
+    counts = np.bincount(corpus.tokens[corpus.tokens >= 0], minlength=len(full))
+    counted = Counter({word: int(n) for word, n in zip(full.words, counts, strict=True) if n})
+    unknown = full.unknown or UNKNOWN
+    counted[unknown] += int((corpus.tokens < 0).sum())
+    kept = Vocabulary.from_counts(counted, min_count=settings.min_count, unknown=unknown)
+    if kept.unknown is None:  # no word was rare, but other texts will contain words that this one does not
+        kept = Vocabulary([*kept.words, unknown], np.append(kept.counts, 0), unknown)
+    if settings.boundaries and END not in kept:
+        kept = Vocabulary([*kept.words, END], np.append(kept.counts, len(corpus)), kept.unknown)
+    return Corpus.over(corpus, kept)
+
+
+def learn(corpus: Corpus, dev: Strings | None, settings: Settings, report: Report) -> tuple[Model, Iterations]:
+    """Learn a model, and say how many EM iterations were made.
+
+    Held-out text decides when EM stops and how models are mixed. Without ``dev`` the last twentieth of the training
+    text plays that part first; then everything is learned again from all of the text, with the numbers of iterations
+    and the weights that were found.
+    """
+    vocabulary = corpus.vocabulary
+    end = vocabulary.index[END] if settings.boundaries else -1
+    stream = one_stream(corpus, end)
+    training = _Training(settings, len(vocabulary), settings.class_sizes(len(vocabulary)), report)
+    if dev is not None:
+        mixture, iterations = training.run(stream, held_out=_held_out(dev, vocabulary, end))
+    elif settings.learner in ("pivot", "kn") or (settings.learner != "mixed" and settings.max_iter == 0):
+        mixture, iterations = training.run(stream)
+    else:
+        cut = len(stream) - max(len(stream) // HELD_OUT_SHARE, 1)
+        rest = Events.from_stream(stream[cut:], ignore=vocabulary.unknown_id)
+        rehearsed, iterations = training.run(stream[:cut], held_out=rest)
+        mixture, _ = training.run(stream, iterations=iterations)
+        mixture = replace(mixture, weights=rehearsed.weights)
+    return Model(vocabulary, mixture.compact(), settings.boundaries), iterations
+
+
+def _held_out(dev: Strings, vocabulary: Vocabulary, end: int) -> Events:
+    stream = one_stream(as_corpus(dev, vocabulary), end)
+    held_out = Events.from_stream(stream, before=end, ignore=vocabulary.unknown_id)
+    if not (held_out.words != end).any():
+        raise InputError("the held-out text contains no known word", remedy="give text like the training text")
+    return held_out
 
 
 @dataclass(frozen=True)
-class Scored:
-    """Words of a text that count, with their contexts: what perplexity is computed on."""
+class _Training:
+    """What does not change between a rehearsal and the training proper."""
 
-    contexts: np.ndarray
-    words: np.ndarray
-
-    @classmethod
-    def from_stream(cls, stream: np.ndarray, ignore: int | None = None) -> Scored:
-        """Every word of a stream but those with id ``ignore`` (they still serve as contexts)."""
-        keep = np.ones(len(stream), bool) if ignore is None else stream != ignore
-        return cls(contexts_of(stream)[keep], stream[keep])
-
-    def log_loss(self, prob: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
-        """Mean of -log p(word | context)."""
-        return float(-np.log(np.maximum(prob(self.contexts, self.words), 1e-300)).mean())
-
-
-def _class_loss(held_out: Scored, distance: int, model: ClassModel) -> float:
-    return held_out.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))
-
-
-@dataclass
-class Learner:
-    """One learner with its settings; ``iterations`` fills with the number of EM steps taken per distance."""
-
-    name: str
-    n_states: int
+    settings: Settings
     n_words: int
-    unknown: int
-    order: int = 3
-    prior: float = 10.0
-    max_iter: int = 30
-    start_shape: float = 50.0
-    seed: int = 0
-    n_jobs: int = 1
-    report: Report = silent
-    iterations: dict[int, int] = field(default_factory=dict)
+    class_sizes: list[int]
+    report: Report
 
-    def fit(self, stream: np.ndarray, held_out: Scored | None) -> Model:
-        """Learn from ``stream``; ``held_out`` text decides when EM stops and how models mix.
-
-        Without it, the last twentieth of the stream plays that part first; then everything is learned anew from
-        the whole stream with the numbers of iterations and the weights found.
-        """
-        if held_out is not None or not self._needs_held_out():
-            return self._fit(stream, held_out, None)
-        cut = len(stream) - max(len(stream) // 20, 1)
-        rehearsal = self._fit(stream[:cut], Scored.from_stream(stream[cut:], self.unknown), None)
-        final = replace(self, iterations={})._fit(stream, None, dict(self.iterations))
-        return replace(final, weights=rehearsal.weights)
-
-    def _needs_held_out(self) -> bool:
-        return self.name == "mixed" or (self.name.endswith("em") and self.max_iter > 0)
-
-    def _fit(self, stream: np.ndarray, held_out: Scored | None, iterations: dict[int, int] | None) -> Model:
-        if self.name == "kn":
-            return Model.alone(ngrams=self._ngrams(stream))
-        if self.name != "mixed":
-            return Model.alone(classes=self._classes(stream, 1, self.name, held_out, iterations))
-        ngrams = self._ngrams(stream)
-        classes = {d: self._classes(stream, d, "pivot+em", held_out, iterations) for d in (1, 2)}
-        mixed = Model(ngrams, classes, np.zeros((0, 3)))
-        if held_out is None:
-            return mixed
-        probs = mixed.each_prob(held_out.contexts, held_out.words)
-        weights = bucket_weights(probs, mixed.buckets(held_out.contexts), N_BUCKETS, PSEUDO_COUNTS)
-        return replace(mixed, weights=weights)
-
-    def _ngrams(self, stream: np.ndarray) -> KneserNey:
-        return KneserNey.fit(stream, self.n_words, self.order, n_jobs=self.n_jobs)
+    def run(
+        self, stream: np.ndarray, *, held_out: Events | None = None, iterations: Iterations | None = None
+    ) -> tuple[Mixture, Iterations]:
+        """Learn from a stream; EM makes the given ``iterations``, or as many as are best on ``held_out``."""
+        learner = self.settings.learner
+        ngrams = None
+        if learner in ("kn", "mixed"):
+            ngrams = KneserNey.fit(stream, self.n_words, self.settings.order, n_jobs=self.settings.n_jobs)
+        if learner == "kn":
+            return Mixture.of(ngrams), {}
+        classes: dict[int, list[ClassModel]] = {}
+        made: Iterations = {}
+        for distance in (1, 2) if learner == "mixed" else (1,):
+            counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.settings.n_jobs, gap=distance - 1)
+            for n_states in self.class_sizes:
+                max_iter = None if iterations is None else iterations[distance, n_states]
+                model, made[distance, n_states] = self._classes(counts, distance, n_states, held_out, max_iter)
+                classes.setdefault(distance, []).append(model)
+        mixture = Mixture.of(ngrams, classes)
+        if learner == "mixed" and held_out is not None:
+            mixture = mixture.fit_weights(held_out)
+        return mixture, {} if learner == "pivot" else made
 
     def _classes(
-        self, stream: np.ndarray, distance: int, name: str, held_out: Scored | None, iterations: dict[int, int] | None
-    ) -> ClassModel:
-        """Hidden classes of the word ``distance`` positions back."""
-        counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.n_jobs, gap=distance - 1)
-        rng = np.random.default_rng([self.seed, distance])
-        if name == "em":
-            start = random_start(self.n_words, self.n_states, rng, self.start_shape)
+        self, counts: TupleCounts, distance: int, n_states: int, held_out: Events | None, max_iter: int | None
+    ) -> tuple[ClassModel, int]:
+        """Hidden classes of the word ``distance`` places back, and the number of EM iterations."""
+        settings = self.settings
+        rng = np.random.default_rng([settings.seed, distance])
+        if settings.learner == "em":
+            start = random_start(self.n_words, n_states, rng, settings.start_shape)
         else:
-            start = pivot(
-                counts,
-                self.n_states,
-                prior=self.prior,
-                rng=rng,
-                n_jobs=self.n_jobs,
-            )
-        if name == "pivot":
-            return start
-
-        model, self.iterations[distance], _ = em(
+            start = pivot(counts, n_states, prior=settings.prior, rng=rng, n_jobs=settings.n_jobs)
+        if settings.learner == "pivot":
+            return start, 0
+        model, made, _ = em(
             counts,
             start,
-            max_iter=self.max_iter if iterations is None else iterations[distance],
-            loss=None if held_out is None else partial(_class_loss, held_out, distance),
-            prior=self.prior,
-            n_jobs=self.n_jobs,
+            max_iter=settings.max_iter if max_iter is None else max_iter,
+            loss=_held_out_loss(held_out, counts, distance),
+            prior=settings.prior,
+            n_jobs=settings.n_jobs,
             report=self.report,
         )
-        return model
+        return model, made
+
+
+def _held_out_loss(held_out: Events | None, counts: TupleCounts, distance: int) -> Callable[[ClassModel], float] | None:
+    """Held-out loss of class models of the word ``distance`` places back; None if there is nothing to judge them by.
+
+    It leaves out words without counts: EM gives them probability zero, so they would outweigh everything else.
+    """
+    if held_out is None or not np.isin(held_out.words, counts.words).any():
+        return None
+    seen = np.isin(held_out.words, counts.words)
+    events = Events(held_out.contexts[seen], held_out.words[seen])
+    return lambda model: events.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))

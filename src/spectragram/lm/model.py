@@ -1,104 +1,146 @@
-"""A next-word distribution over word ids: n-grams, hidden classes, or a mixture of both."""
+"""A trained language model: its words, its next-word distribution, and whether lines are separate sentences."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from spectragram.lm.em import ClassModel
-from spectragram.lm.kneser_ney import KneserNey
-from spectragram.lm.mixture import N_BUCKETS, context_buckets
+from spectragram.data.corpus import Corpus
+from spectragram.data.inputs import Strings, as_corpus
+from spectragram.data.vocabulary import END, Vocabulary
+from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.lm.mixture import CONTEXT, Events, Mixture
 
-__all__ = ["Model", "contexts_of"]
-
-CONTEXT = 2
-"""Words of context that any of the models looks at."""
-
-
-def contexts_of(stream: np.ndarray) -> np.ndarray:
-    """The two words before each word of a stream, (n,) -> (n, 2); -1 where there is none."""
-    padded = np.concatenate([np.full(CONTEXT, -1, stream.dtype), stream])
-    return np.stack([padded[: len(stream)], padded[1 : len(stream) + 1]], axis=1)
-
-
-SMALLEST = 1e-18
-"""Of an entry of the class tables that is not zero."""
+__all__ = ["Model", "one_stream"]
 
 
 @dataclass(frozen=True)
 class Model:
-    """``ngrams`` and class models by the distance of the word they look back to, mixed by ``weights``.
+    """Probabilities of words after the words before them.
 
-    ``weights`` has shape (N_BUCKETS, number of models), n-grams first, then classes by distance.
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        It has an unknown word and, with ``boundaries``, ``</s>``.
+    mixture : Mixture
+        The distribution of the next word, over ids.
+    boundaries : bool
+        Whether ``</s>`` stands between lines and is predicted too. Otherwise the text is one stream.
     """
 
-    ngrams: KneserNey | None
-    classes: dict[int, ClassModel]
-    weights: np.ndarray
+    vocabulary: Vocabulary
+    mixture: Mixture
+    boundaries: bool
+
+    @cached_property
+    def before(self) -> int:
+        """The word before the first one of a text: ``</s>`` with boundaries, otherwise -1 for none."""
+        return self.vocabulary.index[END] if self.boundaries else -1
+
+    def encode(self, X: Strings) -> Corpus:
+        """Text over this vocabulary; empty sequences stay."""
+        return as_corpus(X, self.vocabulary, keep_empty=True)
+
+    def log_probs(self, X: Strings) -> list[np.ndarray]:
+        """Natural log-probability of every word of each sequence on its own; with boundaries its end comes last."""
+        corpus = self.encode(X)
+        contexts, offsets = self._prefixes(corpus)
+        words = np.insert(corpus.tokens, corpus.offsets[1:], self.before)
+        last = offsets[1:] - 1
+        if not self.boundaries:  # the end is not predicted
+            contexts, words = np.delete(contexts, last, axis=0), np.delete(words, last)
+            offsets = corpus.offsets
+        return np.split(self.log(Events(contexts, words)), offsets[1:-1]) if len(corpus) else []
+
+    def log(self, events: Events) -> np.ndarray:
+        """Natural log-probability of each event, shape (n,)."""
+        # A pure class model gives words that it never saw probability zero, that is, minus infinity.
+        with np.errstate(divide="ignore"):
+            return np.log(self.mixture.prob(events.contexts, events.words))
+
+    def events(self, X: Strings, *, ignore_unknown: bool) -> tuple[Events, int, int]:
+        """What the model predicts in a text read as in training; the numbers of words and of unknown words in it."""
+        corpus = as_corpus(X, self.vocabulary)
+        unknown = self.vocabulary.unknown_id
+        stream = one_stream(corpus, self.before)
+        events = Events.from_stream(stream, before=self.before, ignore=unknown if ignore_unknown else None)
+        return events, corpus.n_tokens, int((corpus.tokens == unknown).sum())
+
+    def next(self, X: Strings) -> np.ndarray:
+        """Distribution of the word after each sequence, shape (n_sequences, n_words), in the vocabulary's order."""
+        contexts, offsets = self._prefixes(self.encode(X))
+        rows = [self.mixture.next(context) for context in contexts[offsets[1:] - 1]]
+        return np.array(rows).reshape(-1, len(self.vocabulary))
+
+    def predict(self, X: Strings) -> Iterator[list[str]]:
+        """The most probable word after every prefix of each sequence, the empty and the whole one included."""
+        contexts, offsets = self._prefixes(self.encode(X))
+        # Contexts recur, and a distribution over all words takes time.
+        distinct, place = np.unique(contexts, axis=0, return_inverse=True)
+        best = [self.vocabulary.words[int(self.mixture.next(context).argmax())] for context in distinct]
+        words = [best[i] for i in place.ravel().tolist()]
+        return (words[a:b] for a, b in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
+
+    def sample(self, n: int, rng: np.random.Generator, max_length: int) -> list[list[str]]:
+        """Draw ``n`` texts word by word: with boundaries until ``</s>`` is drawn, of at most ``max_length`` words."""
+        drawn: list[list[int]] = [[] for _ in range(n)]
+        contexts = np.tile(np.array([-1, self.before]), (n, 1))
+        active = np.arange(n)
+        for _ in range(max_length):
+            chances = rng.random(len(active))
+            distinct, place = np.unique(contexts[active], axis=0, return_inverse=True)
+            place = place.ravel()
+            words = np.empty(len(active), np.int64)
+            for number, context in enumerate(distinct):
+                cumulative = self.mixture.next(context).cumsum()
+                here = place == number
+                # Class tables in single precision do not sum to exactly one.
+                words[here] = np.searchsorted(cumulative, chances[here] * cumulative[-1], side="right")
+            words = np.minimum(words, len(self.vocabulary) - 1)
+            if self.boundaries:
+                active, words = active[words != self.before], words[words != self.before]
+            for i, word in zip(active.tolist(), words.tolist(), strict=True):
+                drawn[i].append(word)
+            contexts[active] = np.column_stack([contexts[active, 1], words])
+        return [self.vocabulary.decode(text) for text in drawn]
+
+    def _prefixes(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+        """The words before each place of every sequence and before its end, and where sequences begin and end there.
+
+        Contexts have shape (n_tokens + n_sequences, CONTEXT), offsets (n_sequences + 1,).
+        """
+        offsets = corpus.offsets + np.arange(len(corpus) + 1)
+        ended = np.insert(corpus.tokens, corpus.offsets[1:], self.before).astype(np.int64)
+        contexts = np.full((len(ended), CONTEXT), -1, np.int64)
+        contexts[1:, 1], contexts[2:, 0] = ended[:-1], ended[:-2]
+        first, second = offsets[:-1], (offsets[:-1] + 1)[np.diff(offsets) > 1]
+        contexts[first] = [-1, self.before]
+        contexts[second, 0] = self.before
+        return contexts, offsets
+
+    def to_state(self) -> State:
+        """Plain values, and arrays with the words among them."""
+        vocabulary, words = self.vocabulary.to_state()
+        mixture, arrays = self.mixture.to_state()
+        values = {"vocabulary": vocabulary, "mixture": mixture, "boundaries": self.boundaries}
+        return values, prefixed("vocabulary", words) | prefixed("mixture", arrays)
 
     @classmethod
-    def alone(cls, ngrams: KneserNey | None = None, classes: ClassModel | None = None) -> Self:
-        """A single model with weight one."""
-        return cls(ngrams, {} if classes is None else {1: classes}, np.ones((N_BUCKETS, 1)))
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; raises ``KeyError`` or ``ValueError`` for what does not fit together."""
+        vocabulary = Vocabulary.from_state(values["vocabulary"], without_prefix("vocabulary", arrays))
+        if vocabulary.unknown is None or (values["boundaries"] and END not in vocabulary):
+            raise ValueError("the vocabulary lacks the unknown word or the end of a sentence")
+        mixture = Mixture.from_state(values["mixture"], without_prefix("mixture", arrays), len(vocabulary))
+        return cls(vocabulary, mixture, bool(values["boundaries"]))
 
-    def each_prob(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """Probabilities under each of the models, (n, 2), (n,) -> (n, number of models)."""
-        columns = [] if self.ngrams is None else [self.ngrams.prob(contexts, words)]
-        columns += [model.prob(contexts[:, -d], words) for d, model in sorted(self.classes.items())]
-        return np.stack(columns, axis=1)
 
-    def buckets(self, contexts: np.ndarray) -> np.ndarray:
-        """Which row of ``weights`` each context uses, (n,)."""
-        if self.ngrams is None:
-            return np.zeros(len(contexts), np.int64)
-        return context_buckets(self.ngrams, contexts[:, CONTEXT + 1 - self.ngrams.order :])
-
-    def prob(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """p(word | context), shape (n,)."""
-        probs = self.each_prob(contexts, words)
-        if probs.shape[1] == 1:
-            return probs[:, 0]
-        return np.einsum("ij,ij->i", probs, self.weights[self.buckets(contexts)])
-
-    def compact(self) -> Model:
-        """The same model with class tables in single precision: half the memory, seven digits."""
-
-        def single(table: np.ndarray) -> np.ndarray:
-            # EM without a prior drives entries below what single precision holds; their products stay above zero.
-            return np.where(table > 0.0, np.maximum(table, SMALLEST), 0.0).astype(np.float32)
-
-        classes = {
-            d: ClassModel(single(model.histories), single(model.emissions), single(model.mix))
-            for d, model in self.classes.items()
-        }
-        return replace(self, classes=classes)
-
-    def get_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Plain values and arrays for a model file."""
-        values: dict[str, Any] = {"ngrams": None, "distances": sorted(self.classes)}
-        arrays = {"weights": self.weights}
-        if self.ngrams is not None:
-            values["ngrams"], more = self.ngrams.get_state()
-            arrays |= more
-        for d, model in self.classes.items():
-            arrays |= {f"class{d}.{name}": value for name, value in vars(model).items()}
-        return values, arrays
-
-    @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray], n_words: int) -> Self:
-        """Inverse of :meth:`get_state`; shapes that do not fit the vocabulary are refused."""
-        ngrams = None if values["ngrams"] is None else KneserNey.from_state(values["ngrams"], arrays)
-        classes = {}
-        for d in values["distances"]:
-            model = ClassModel(*(arrays[f"class{d}.{name}"] for name in ("histories", "emissions", "mix")))
-            if {model.histories.shape, model.emissions.shape} != {(n_words, len(model.mix))} or d not in (1, 2):
-                raise ValueError(f"class tables of shape {model.histories.shape} for {n_words} words")
-            classes[int(d)] = model
-        weights = arrays["weights"]
-        if weights.shape != (N_BUCKETS, len(classes) + (ngrams is not None)) or not weights.size:
-            raise ValueError(f"mixture weights of shape {weights.shape}")
-        if ngrams is not None and (ngrams.n_words != n_words or ngrams.order > CONTEXT + 1):
-            raise ValueError(f"n-grams of order {ngrams.order} over {ngrams.n_words} words")
-        return cls(ngrams, classes, weights)
+def one_stream(corpus: Corpus, end: int) -> np.ndarray:
+    """All sequences as one stream of ids, int32, with ``end`` after each unless it is -1."""
+    if end < 0:
+        return np.asarray(corpus.tokens, np.int32)
+    return np.insert(corpus.tokens, corpus.offsets[1:], end).astype(np.int32)

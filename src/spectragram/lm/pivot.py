@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from spectragram.learning.counts import TupleCounts
 from spectragram.lm.em import ClassModel, bigram_matrix, history_step
-from spectragram.lm.ngrams import NgramCounts
 from spectragram.spectral.anchors import decompose_means
 from spectragram.spectral.scaling import Scaling
 from spectragram.spectral.subspace import find_subspace
@@ -18,51 +18,71 @@ from spectragram.spectral.subspace import find_subspace
 __all__ = ["pivot"]
 
 KAPPA = 5.0
-"""Smoothing of the CCA scaling, in words."""
+"""Smoothing of the CCA scaling, in words. Chosen by hand, not tuned."""
 
 MAX_CONTEXTS = 1000
-"""Context words that the projection is learned from: the most frequent ones say nearly all, with less noise."""
+"""Context words that the projection is learned from. Chosen by hand: the most frequent words carry nearly all of the
+information, with less noise."""
 
 MEMBERSHIP_TOLERANCE = 1e-5
-"""Of the least squares; what it leaves out is far below the noise of a word's contexts."""
+"""Precision of the least squares. Chosen by hand: the error is far below the noise in the contexts of a word."""
 
 HISTORY_STEPS = 3
-"""EM steps for r; the likelihood is concave, three steps get most of it, and stopping keeps rare histories smooth."""
+"""EM steps for r. Chosen on the Brown split: the first steps bring most of the likelihood, and stopping early keeps
+rare histories smooth."""
+
+CANDIDATES_PER_ANCHOR = 10
+"""By default anchors are chosen among the most frequent words, this many for each anchor. Chosen by hand, not tuned."""
+
+SMOOTHING = 5.0
+"""Strength, in words, of the overall class mix in the classes of a word. Chosen by hand, not tuned."""
+
+SMALLEST = 1e-300
+"""A guard against division by zero; any tiny value does."""
 
 
 def pivot(
-    counts: NgramCounts,
+    counts: TupleCounts,
     n_states: int,
     *,
     prior: float = 0.0,
-    smoothing: float = 5.0,
+    smoothing: float = SMOOTHING,
     min_count: int | None = None,
     rng: np.random.Generator,
     n_jobs: int = 1,
 ) -> ClassModel:
     """Learn s by anchors and r by convex EM from bigram counts.
 
-    ``min_count`` is how often a word must occur to be an anchor; by default as often as leaves ten candidates for
-    every anchor, so that frequent words, whose contexts are well known, are preferred. ``smoothing`` is the number of
-    words' worth of the overall class mix added to each word's own classes: a rare word's are little known, and without
-    it the least squares leave most of them at exactly zero. ``prior`` is that of :func:`~spectragram.lm.em.em_step`.
-    A small text that cannot tell ``n_states`` classes apart gives as many as it can.
+    Parameters
+    ----------
+    counts : TupleCounts
+        Counts of pairs of words.
+    n_states : int
+        Number of classes. A small text that cannot tell so many apart gives fewer.
+    prior : float
+        Strength of the prior on r (:func:`~spectragram.lm.em.em_step`).
+    smoothing : float
+        Strength, in words, of the overall class mix in the classes of each word. The classes of a rare word are hardly
+        known, and without smoothing the least squares leave most of them at exactly zero.
+    min_count : int, optional
+        How often a word must occur to be an anchor. By default ten words for each anchor are frequent enough, so that
+        anchors are words whose contexts are well known.
     """
     matrix = bigram_matrix(counts)
     occurrences = matrix.sum(axis=0)
     if min_count is None:
         ordered = np.sort(occurrences)[::-1]
-        min_count = max(int(ordered[min(10 * n_states, len(ordered)) - 1]), 1)
+        min_count = max(int(ordered[min(CANDIDATES_PER_ANCHOR * n_states, len(ordered)) - 1]), 1)
     means = _mean_contexts(matrix, n_states, rng)
     found = decompose_means(
         means, occurrences, means.shape[1], min_count=min_count, tolerance=MEMBERSHIP_TOLERANCE, n_jobs=n_jobs
     )
     # s(w2|h) = p(w2) q(h|w2) / pi(h)
-    share = occurrences / np.maximum(occurrences + smoothing, 1e-300)
+    share = occurrences / np.maximum(occurrences + smoothing, SMALLEST)
     memberships = share[:, None] * found.memberships + (1.0 - share)[:, None] * found.prior
     emissions = memberships * occurrences[:, None]
-    histories = np.repeat(found.prior[None], counts.n_words, axis=0)
-    model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), 1e-300), found.prior)
+    histories = np.repeat(found.prior[None], counts.n_ids, axis=0)
+    model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), SMALLEST), found.prior)
     for _ in range(HISTORY_STEPS):
         model, _ = history_step(matrix, model, prior=prior, n_jobs=n_jobs)
     return model
@@ -77,7 +97,7 @@ def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Gener
     Q = sparse.csr_array(matrix[frequent].T)
     mass = Q.sum(axis=1)
     scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
-    # A thousand columns: their Gram matrix is small, and anchors need directions, not digits.
+    # With a thousand columns the Gram matrix is small, and anchors do not need the precision that it loses.
     subspace = find_subspace(scaling.apply(Q), n_states, method="gram", rng=rng, truncate=True)
     projection = scaling.fold(subspace).right
     return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

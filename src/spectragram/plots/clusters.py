@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["clusters_page", "hierarchy_drawing"]
 
-ROW = 19.0
-STEP = 46.0
-SIZE = 12.0
+ROW, STEP, SIZE = 19.0, 46.0, 12.0
+"""Height of a row, width of a level and size of letters, in pixels. Chosen by eye."""
 
 _EXPLORER_STYLE = (
     "<style>.tree details{margin-left:1.1rem;border-left:1px solid #e4e7eb;padding-left:.4rem}"
@@ -27,7 +26,7 @@ _EXPLORER_STYLE = (
 
 
 class _Nodes:
-    """Every node of the tree: its path, how many words and tokens it holds, its most frequent words.
+    """Every node of the tree: its path, its numbers of words and tokens, its most frequent words.
 
     Nodes below m are clusters, node m + t comes from merge t.
     """
@@ -37,11 +36,11 @@ class _Nodes:
         counts = model.vocabulary_.counts
         ranked: list[list[int]] = [[] for _ in range(m)]
         for word in np.argsort(-counts, kind="stable").tolist():
-            ranked[model.labels_[word]].append(word)
+            ranked[model.clusters_[word]].append(word)
         self.n_leaves = m
         self.merges = model.merges_.tolist()
         self.n_words = [len(words) for words in ranked]
-        self.n_tokens = np.bincount(model.labels_, weights=counts, minlength=m).astype(int).tolist()
+        self.n_tokens = np.bincount(model.clusters_, weights=counts, minlength=m).astype(int).tolist()
         top = [words[:n_words] for words in ranked]
         self.paths = list(model.cluster_paths_) + [""] * len(self.merges)
         for first, second in self.merges:
@@ -124,7 +123,7 @@ def _explorer(nodes: _Nodes, open_levels: int = 3) -> str:
 
 
 def clusters_page(model: WordClusters, name: str, n_words: int = 12) -> str:
-    """A page with the summary of training, the upper hierarchy as a picture, and all of it to unfold."""
+    """A page with the summary of training, a picture of the upper levels, and the whole hierarchy to unfold."""
     sections = [
         ("Training", summary_table(model.summary_)),
         ("Upper levels", str(hierarchy_drawing(model))),

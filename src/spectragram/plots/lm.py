@@ -10,8 +10,8 @@ __all__ = ["lm_page"]
 
 
 def lm_page(model: LanguageModel, name: str, n_words: int = 10) -> str:
-    """A page with the summary of training and the most probable words of every class, by distance."""
+    """A page with the summary of training and, for each distance of the context word, the words of every class."""
     sections = [("Training", summary_table(model.summary_))]
-    for distance, rows in class_rows(model, n_words).items():
-        sections.append((f"Classes of the word {distance} back", html_table(["class", "weight", "words"], rows)))
+    for title, rows in class_rows(model.model_, n_words).items():
+        sections.append((title, html_table(["class", "weight", "words"], rows)))
     return html_page(f"Language model {name}", sections)

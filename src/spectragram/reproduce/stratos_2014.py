@@ -78,7 +78,7 @@ def _recovered(n_tokens: int, n_models: int = 10) -> float:
         sentences = [sample.decode(i) for i in range(len(sample))]
         settings: dict[str, Any] = {"learner": "spectral", "context": "LR1", "kappa": 0.0, "boundaries": True}
         model = WordClusters(10, n_dimensions=10, **settings).fit(sentences)
-        pairs = {(true.clusters[int(word[1:])], model.labels_[i]) for i, word in enumerate(model.vocabulary_.words)}
+        pairs = {(true.clusters[int(word[1:])], model.clusters_[i]) for i, word in enumerate(model.vocabulary_.words)}
         found += len(pairs) == true.n_clusters
     return found / n_models
 

@@ -1,4 +1,15 @@
-"""Write and read model files; :mod:`spectragram.storage` describes what is in them.
+"""Model files: safetensors with a JSON header, versioned and checksummed, never pickle, written atomically.
+
+A model file is one safetensors file, so any reader of that format opens its arrays. The ``safetensors`` library reads
+and writes the bytes; what is in them is described and checked here. The file's metadata has a single entry,
+
+    spectragram   a JSON object: format (version of this layout), kind (of model), library (version that wrote it),
+                  header (parameters, state, summary), tensors (digest of the arrays), checksum (digest of the rest)
+
+so a flipped bit is found wherever it is, and the header can be read and verified without the arrays. There is one
+entry because safetensors writes several in random order, and equal models should be equal files.
+
+Lists of strings are tensors too: ``NAME.utf8`` holds their bytes and ``NAME.ends`` where each string ends.
 
 Nothing in a file is executed or trusted. The safetensors library refuses a header of more than 100 MB, tensors that
 overlap, leave gaps or do not fit the file, so a hostile file can claim no more memory for arrays than it has bytes.
@@ -12,6 +23,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +32,16 @@ import numpy as np
 from spectragram._version import __version__
 from spectragram.errors import InputError, ModelFileError
 from spectragram.files import Source, atomic_write
-from spectragram.storage.strings import join_strings, split_strings
 
-__all__ = ["FORMAT", "Arrays", "StoredModel", "read", "read_header", "write"]
+__all__ = ["FORMAT", "Arrays", "StoredModel", "pack_strings", "read", "read_header", "unpack_strings", "write"]
 
 FORMAT = 2
 DTYPES = tuple(np.dtype(name) for name in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"))
 MAX_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library; beyond it nobody could open the file."""
 KEY = "spectragram"
+BYTES, ENDS = ".utf8", ".ends"
+"""What the names of the two tensors of a list of strings end in."""
 
 Arrays = Mapping[str, np.ndarray | Sequence[str]]
 """Named arrays and lists of strings."""
@@ -51,7 +64,7 @@ def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Arrays) ->
     """
     from safetensors.numpy import save
 
-    tensors = {name: _storable(name, array) for name, array in split_strings(arrays).items()}
+    tensors = {name: _storable(name, array) for name, array in _split_strings(arrays).items()}
     envelope = {"format": FORMAT, "kind": kind, "library": __version__, "tensors": _digest_arrays(tensors)}
     text = json.dumps(envelope | {"header": header}, default=_plain)
     if len(text) > MAX_HEADER_BYTES // 2:
@@ -86,7 +99,7 @@ def read(path: Source) -> StoredModel:
     if _digest_arrays(tensors) != envelope["tensors"]:
         raise _damaged(path, "its checksum does not match its arrays")
     try:
-        arrays = join_strings(tensors)
+        arrays = _join_strings(tensors)
     except ValueError as trouble:
         raise _damaged(path, str(trouble)[:160]) from None
     return StoredModel(envelope["kind"], envelope["library"], envelope["header"], arrays)
@@ -198,3 +211,53 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key appears twice")
     return found
+
+
+def pack_strings(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The UTF-8 bytes of all strings, uint8, and the end of each string among them, int64 (n_strings,).
+
+    >>> pack_strings(["a", "", "bc"])[1].tolist()
+    [1, 1, 3]
+    """
+    # surrogatepass: words that were not valid text keep their escaped bytes.
+    encoded = [string.encode("utf-8", "surrogatepass") for string in strings]
+    ends = np.cumsum([len(part) for part in encoded], dtype=np.int64)
+    return np.frombuffer(b"".join(encoded), np.uint8), ends
+
+
+def unpack_strings(utf8: np.ndarray, ends: np.ndarray) -> list[str]:
+    """Inverse of :func:`pack_strings`; ``ValueError`` where the two arrays do not fit or the bytes are not UTF-8."""
+    if utf8.dtype != np.uint8 or utf8.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
+        raise ValueError("strings need a row of bytes and a row of whole numbers")
+    bounds = np.concatenate([[0], ends])
+    if (np.diff(bounds) < 0).any() or bounds[-1] != len(utf8):
+        raise ValueError("the ends of strings do not fit their bytes")
+    text = utf8.tobytes()
+    return [text[start:end].decode("utf-8", "surrogatepass") for start, end in pairwise(bounds.tolist())]
+
+
+def _split_strings(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Replace every list of strings by its two tensors."""
+    tensors: dict[str, np.ndarray] = {}
+    for name, value in arrays.items():
+        if not isinstance(value, (list, tuple)):
+            tensors[name] = value
+            continue
+        if not all(isinstance(string, str) for string in value):
+            raise InputError(f"'{name}' holds something that is not a string", remedy="give strings, or an array")
+        tensors[name + BYTES], tensors[name + ENDS] = pack_strings(value)
+    return tensors
+
+
+def _join_strings(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Inverse of :func:`_split_strings`; ``ValueError`` names the strings whose tensors do not fit together."""
+    arrays: dict[str, Any] = dict(tensors)
+    for name in tensors:
+        stem = name.removesuffix(BYTES)
+        if stem == name:
+            continue
+        try:
+            arrays[stem] = unpack_strings(arrays.pop(name), arrays.pop(stem + ENDS))
+        except (KeyError, ValueError) as trouble:
+            raise ValueError(f"its strings '{stem[:60]}' cannot be read ({trouble})") from None
+    return arrays

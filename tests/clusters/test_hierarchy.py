@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from spectragram.clusters.hierarchy import bit_strings, labels_after
-from spectragram.clusters.ward import ward
+from spectragram.clusters.hierarchy import bit_strings, is_tree, labels_after
+from spectragram.clusters.spectral import ward
 
 
 def figure_5(points: np.ndarray, n_active: int) -> list[set[frozenset[int]]]:
@@ -59,3 +59,11 @@ def test_bit_strings_are_prefix_free_and_follow_the_tree() -> None:
     paths = bit_strings(chain, 2000)
     assert len(set(paths)) == 2000
     assert max(map(len, paths)) == 1999
+
+
+def test_trees_are_told_from_other_arrays() -> None:
+    assert is_tree(np.empty((0, 2), int))
+    assert is_tree(np.array([[0, 3], [1, 2], [4, 5]]))
+    assert not is_tree(np.array([[0, 1], [0, 3], [4, 5]])), "a node is merged twice"
+    assert not is_tree(np.array([[5, 3], [1, 2], [4, 0]])), "a node is merged before it was made"
+    assert not is_tree(np.array([[0, 1, 2]]))

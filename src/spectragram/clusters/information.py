@@ -1,12 +1,19 @@
-"""Bigram counts as the kernels read them, and their sums over classes.
+"""Mutual information of neighbouring classes, from integer counts as the kernels read them.
 
-    here               what it counts                                    shape
+    here               what it is                                        shape
     Bigrams            pairs of neighbouring words, by either side       CSR, both ways
     class_table        n(c, c'): class c directly before class c'        (m, m)
+    nlogn              f(n) = n log n
 
-Words are numbered from the most frequent on. The word that stands for all others, ``<unk>``, comes last and
-always has a class of its own, the last one: it is no word, so nothing should be likened to it, and a text scored
-through a file of clusters (where unknown words are simply absent) gives the same mutual information.
+With N pairs, class bigram counts n(c, c') and margins n(c, .), n(., c'),
+
+    N I(C) = sum f(n(c,c')) - sum f(n(c,.)) - sum f(n(.,c')) + f(N)
+
+so every change of a clustering is a sum of differences of f. Most counts are small: their f comes from a table.
+
+Words are numbered by decreasing frequency. ``<unk>``, which stands for all other words, comes last and always has a
+class of its own, the last one. It is not a word, so no word should share its class. And a text that is scored through
+a file of clusters, from which unknown words are simply absent, gives the same mutual information.
 """
 
 from __future__ import annotations
@@ -16,15 +23,37 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import njit
 
+from spectragram.learning.counts import TupleCounts
 from spectragram.metrics.clusters import mutual_information
 
-__all__ = ["Bigrams", "class_mutual_information", "class_table"]
+__all__ = ["TABLE", "Bigrams", "class_mutual_information", "class_table", "nlogn", "nlogn_array"]
+
+TABLE_SIZE = 1 << 16
+"""Values of f that are looked up rather than computed (half a megabyte). Chosen by hand: nearly all counts of class
+bigrams are smaller, and the table still fits a processor's second-level cache."""
+
+
+def nlogn_array(n: np.ndarray) -> np.ndarray:
+    """The values n log n of an array of natural numbers, 0 at 0; same shape."""
+    return n * np.log(np.maximum(n, 1))
+
+
+TABLE = nlogn_array(np.arange(TABLE_SIZE, dtype=np.float64))
+"""f(0), f(1), ...: passed to the kernels, since each would otherwise freeze a copy."""
+
+
+@njit(cache=True, nogil=True)
+def nlogn(table: np.ndarray, n: int) -> float:
+    """The value n log n of a natural number, 0 at 0."""
+    if n < table.shape[0]:
+        return table[n]
+    return n * np.log(n)
 
 
 class Bigrams(NamedTuple):
     """Counts of neighbouring words: for each word what follows it and what precedes it.
 
-    ``following[next_starts[w]:next_starts[w + 1]]`` are the words seen after w, ``next_counts`` how often;
+    ``following[next_starts[w]:next_starts[w + 1]]`` are the words seen after w and ``next_counts`` how often;
     likewise ``preceding``. ``left`` and ``right`` are the margins: how often a word begins or ends a pair.
     """
 
@@ -38,8 +67,9 @@ class Bigrams(NamedTuple):
     right: np.ndarray
 
     @classmethod
-    def from_pairs(cls, first: np.ndarray, second: np.ndarray, counts: np.ndarray, n_words: int) -> Self:
-        """From coordinates sorted by first, then second word, each pair once."""
+    def from_counts(cls, pairs: TupleCounts) -> Self:
+        """From counts of pairs of words."""
+        first, second, counts, n_words = pairs.contexts, pairs.words, pairs.counts, pairs.n_ids
         by_second = np.argsort(second, kind="stable")
         return cls(
             _starts(first, n_words),
@@ -73,7 +103,7 @@ def _margin(ids: np.ndarray, counts: np.ndarray, n_words: int) -> np.ndarray:
 
 
 def class_table(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> np.ndarray:
-    """Counts of neighbouring classes, int64, shape (n_classes, n_classes); ``labels`` is int32, one a word."""
+    """Counts of neighbouring classes, int64, shape (n_classes, n_classes); ``labels`` is the class of each word."""
     return _class_table(bigrams, labels, n_classes)
 
 
@@ -83,7 +113,7 @@ def class_mutual_information(bigrams: Bigrams, labels: np.ndarray) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _class_table(bigrams, labels, n_classes):  # type: ignore[no-untyped-def]
+def _class_table(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> np.ndarray:
     table = np.zeros((n_classes, n_classes), np.int64)
     for word in range(labels.size):
         row = table[labels[word]]

@@ -1,0 +1,147 @@
+"""The parameters of word clusters, checked, and what they mean for the text at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from spectragram.clusters.counts import CONTEXTS, PairCounts, TextOptions
+from spectragram.data.vocabulary import UNKNOWN
+from spectragram.engine import resolve_jobs
+from spectragram.errors import ParameterError
+
+if TYPE_CHECKING:
+    from spectragram.clusters.estimator import WordClusters
+
+__all__ = ["LEARNERS", "PRESETS", "Schedule", "Settings", "settings_of"]
+
+LEARNERS = ("exchange", "spectral", "spectral+exchange", "brown")
+
+DEFAULT_CLUSTERS = 1000
+"""Clusters of a large vocabulary, as in Stratos et al. (2014)."""
+
+WORDS_PER_CLUSTER = 10
+"""A small vocabulary gets one cluster for every ten words. Chosen by hand, not tuned."""
+
+KAPPA_FOR_CLUSTERS = 200
+"""Smoothing of vectors that are clustered is the square root of the number of tokens divided by this: 5.4 tokens on the
+Brown corpus, where mutual information is highest for values between 1 and 50 (docs/reproductions/stratos-2014.md)."""
+
+KAPPA_FOR_NEIGHBOURS = 20
+"""The same for vectors that serve to find similar words: ten times the smoothing, so that a rare word is less easily
+the nearest neighbour of a frequent one. Chosen by hand, not tuned."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How to refine clusters.
+
+    ``sizes`` are the numbers of clusters at each stage, as multiples of the number wanted. ``first_passes``, ``passes``
+    and ``last_passes`` limit the passes over all words at the first, the middle and the last stages; a stage ends
+    early when a pass gains less than ``tolerance`` nats.
+    """
+
+    sizes: tuple[float, ...]
+    first_passes: int
+    passes: int
+    last_passes: int
+    tolerance: float
+
+    def passes_at(self, stage: int, n_stages: int) -> int:
+        """Passes at one of the stages, at most."""
+        if stage == n_stages - 1:
+            return self.last_passes
+        return self.first_passes if stage == 0 else self.passes
+
+
+_DEFAULT = Schedule((2.5, 1.8, 1.4, 1.15, 1.0), 3, 2, 10, 2e-5)
+PRESETS: dict[str, dict[str, Any]] = {
+    "fast": {"schedules": (Schedule((1.25, 1.0), 2, 2, 4, 2e-4),)},
+    "default": {"schedules": (_DEFAULT,)},
+    "best": {
+        "schedules": (
+            _DEFAULT,
+            Schedule((2.0, 1.6, 1.3, 1.15, 1.0), 2, 2, 10, 2e-5),
+            Schedule((2.5, 2.0, 1.6, 1.3, 1.15, 1.07, 1.0), 3, 3, 10, 2e-5),
+            Schedule((3.0, 2.2, 1.6, 1.25, 1.1, 1.0), 3, 2, 10, 2e-5),
+        )
+    },
+}
+"""Ways to refine, chosen by mutual information and time on the Brown corpus with 100 and 200 clusters. Each schedule
+ends in another local optimum, a little better or worse by luck, so ``best`` tries several and keeps the best."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked parameters of :class:`~spectragram.clusters.WordClusters`, which documents them."""
+
+    learner: str
+    n_clusters: int | None
+    schedules: tuple[Schedule, ...]
+    max_vocabulary: int | None
+    min_count: int
+    n_dimensions: int
+    context: str
+    kappa: float | None
+    options: TextOptions
+    seed: int
+    n_jobs: int
+
+    @property
+    def window(self) -> int:
+        """Largest distance at which pairs of words must be counted."""
+        return max(CONTEXTS[self.context])
+
+    def clusters_for(self, counts: PairCounts) -> int:
+        """Number of clusters: what was asked for, if the words allow it, or what suits them."""
+        n_all = len(counts.vocabulary)
+        least = n_all - counts.n_words + 1
+        if self.n_clusters is None:
+            return max(least, min(DEFAULT_CLUSTERS, n_all // WORDS_PER_CLUSTER))
+        if not least <= self.n_clusters <= n_all:
+            beside = f" and {UNKNOWN}, which has a cluster of its own" if least > 1 else ""
+            raise ParameterError(
+                "n_clusters",
+                self.n_clusters,
+                f"does not fit {counts.n_words} words{beside}",
+                remedy=f"ask for {least} to {n_all} clusters, or keep more words",
+            )
+        return self.n_clusters
+
+    def dimensions_for(self, n_clusters: int) -> int:
+        """Length of the word vectors: the paper's method needs as many dimensions as clusters, its refinement two."""
+        if self.learner == "spectral":
+            return n_clusters
+        return max(2, self.n_dimensions) if self.learner == "spectral+exchange" else self.n_dimensions
+
+    def kappa_for(self, n_tokens: int) -> float:
+        """Smoothing of the word vectors, in tokens."""
+        if self.kappa is not None:
+            return self.kappa
+        divisor = KAPPA_FOR_CLUSTERS if self.learner.startswith("spectral") else KAPPA_FOR_NEIGHBOURS
+        return float(n_tokens**0.5 / divisor)
+
+
+def settings_of(estimator: WordClusters) -> Settings:
+    """The parameters of an estimator; those that cannot be used are refused."""
+    estimator._choose("learner", estimator.learner, LEARNERS)
+    chosen = estimator._with_preset(PRESETS)
+    estimator._choose("context", estimator.context, tuple(CONTEXTS))
+    estimator._check_whole("n_clusters")
+    estimator._check_whole("max_vocabulary")
+    estimator._check_whole("min_count", or_else=())
+    estimator._check_whole("n_dimensions", 0, or_else=())
+    estimator._check_number("kappa")
+    return Settings(
+        learner=estimator.learner,
+        n_clusters=estimator.n_clusters,
+        schedules=chosen["schedules"],
+        max_vocabulary=estimator.max_vocabulary,
+        min_count=estimator.min_count,
+        n_dimensions=estimator.n_dimensions,
+        context=estimator.context,
+        kappa=estimator.kappa,
+        options=TextOptions(estimator.lower, estimator.fold_digits, estimator.boundaries),
+        seed=estimator.random_state,
+        n_jobs=resolve_jobs(estimator.n_jobs),
+    )

@@ -1,0 +1,226 @@
+"""Counts of tuples of ids (pairs of words, n-grams) as sorted integer keys: compact, mergeable, searchable.
+
+A tuple (w_1 .. w_k) over V ids is packed into the integer ((w_1 V + w_2) V + ...) V + w_k. So ``key % V`` is its last
+id, ``key // V`` the tuple before it, and all tuples that begin alike stand together. Sixteen bytes hold a tuple and
+its count; 63 bits are enough for triples over two million words.
+
+Sorted counts are canonical (the same data gives the same arrays, however it was cut into parts), and two of them are
+added by one linear merge.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numba import njit
+
+from spectragram.engine import map_reduce
+from spectragram.errors import InputError
+
+__all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
+
+KEYS_PER_RUN = 1 << 22
+"""Keys collected before they are sorted (4 million, 32 MB). Chosen by hand: sorting runs of this size is as fast per
+key as sorting smaller ones, and the memory does not matter beside that of the counts."""
+
+SHARD_TOKENS = 4_000_000
+"""Tokens counted at a time. Chosen by hand: fewer are counted before another process has started."""
+
+
+@dataclass(frozen=True)
+class TupleCounts:
+    """Distinct tuples of ids and how often each occurred.
+
+    Attributes
+    ----------
+    keys : int64 array, shape (n,)
+        Packed tuples, sorted, each once.
+    counts : int64 array, shape (n,)
+    n_ids : int
+        The V of the packing: ids are 0 .. n_ids - 1.
+    order : int
+        Length of the tuples.
+    """
+
+    keys: np.ndarray
+    counts: np.ndarray
+    n_ids: int
+    order: int
+
+    @classmethod
+    def from_keys(cls, keys: np.ndarray, n_ids: int, order: int = 2) -> Self:
+        """Count packed tuples that come in any order.
+
+        >>> TupleCounts.from_keys(np.array([7, 3, 7]), n_ids=4).counts.tolist()
+        [1, 2]
+        """
+        keys = np.sort(keys)
+        first = _first_of_each(keys)
+        return cls(keys[first], np.diff(np.append(first, len(keys))).astype(np.int64), n_ids, order)
+
+    @classmethod
+    def from_weighted_keys(cls, keys: np.ndarray, counts: np.ndarray, n_ids: int, order: int = 2) -> Self:
+        """Add up the counts of equal keys, which come in any order."""
+        by_key = np.argsort(keys, kind="stable")
+        keys = keys[by_key]
+        first = _first_of_each(keys)
+        return cls(keys[first], np.add.reduceat(counts[by_key], first) if len(first) else counts[:0], n_ids, order)
+
+    @classmethod
+    def from_arrays(cls, keys: np.ndarray, counts: np.ndarray, n_ids: int, order: int = 2) -> Self:
+        """Counts from a file; raises ``ValueError`` for arrays that cannot be such counts."""
+        counts = counts.astype(np.int64)
+        if keys.ndim != 1 or keys.shape != counts.shape or (np.diff(keys) <= 0).any() or (counts < 1).any():
+            raise ValueError(f"tuples of length {order} are not sorted counts")
+        if len(keys) and not 0 <= keys[0] <= keys[-1] < n_ids**order:
+            raise ValueError(f"tuples of length {order} leave the vocabulary")
+        return cls(keys, counts, n_ids, order)
+
+    def __add__(self, other: TupleCounts) -> TupleCounts:
+        """The counts of both; exact, so any grouping of parts gives the same bits."""
+        if not len(other.keys):
+            return self
+        keys = np.empty(len(self.keys) + len(other.keys), np.int64)
+        counts = np.empty(len(keys), np.int64)
+        n = _merge_sorted(self.keys, self.counts, other.keys, other.counts, keys, counts)
+        return TupleCounts(keys[:n].copy(), counts[:n].copy(), self.n_ids, self.order)
+
+    @property
+    def contexts(self) -> np.ndarray:
+        """All ids of each tuple but the last, packed, shape (n,); for pairs these are the first ids."""
+        return self.keys // self.n_ids
+
+    @property
+    def words(self) -> np.ndarray:
+        """The last id of each tuple, shape (n,)."""
+        return self.keys % self.n_ids
+
+    def lookup(self, keys: np.ndarray) -> np.ndarray:
+        """Counts of any keys, 0 for those that never occurred; same shape as ``keys``."""
+        if len(self.keys) == 0:
+            return np.zeros(np.shape(keys), np.int64)
+        place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[place] == keys, self.counts[place], 0)
+
+
+class RunningCounts:
+    """Counts keys that arrive in blocks, in memory that grows with the distinct keys only.
+
+    Keys are collected, sorted and counted a few million at a time. The sorted runs are merged whenever the last is at
+    least half as long as the one before it, so each key is touched a logarithmic number of times.
+    """
+
+    def __init__(self, n_ids: int, order: int = 2) -> None:
+        self.n_ids = n_ids
+        self.order = order
+        self._blocks: list[np.ndarray] = []
+        self._n_waiting = 0
+        self._runs: list[TupleCounts] = []
+
+    def add(self, keys: np.ndarray) -> None:
+        """Count a block of packed tuples."""
+        self._blocks.append(keys)
+        self._n_waiting += len(keys)
+        if self._n_waiting >= KEYS_PER_RUN:
+            self._sort_waiting()
+
+    def _sort_waiting(self) -> None:
+        keys = np.concatenate([np.empty(0, np.int64), *self._blocks])
+        self._runs.append(TupleCounts.from_keys(keys, self.n_ids, self.order))
+        self._blocks.clear()
+        self._n_waiting = 0
+        while len(self._runs) > 1 and len(self._runs[-2].keys) < 2 * len(self._runs[-1].keys):
+            self._merge_last_two()
+
+    def _merge_last_two(self) -> None:
+        last = self._runs.pop()
+        self._runs[-1] = self._runs[-1] + last
+
+    def result(self) -> TupleCounts:
+        """The counts of everything that was added."""
+        self._sort_waiting()
+        while len(self._runs) > 1:
+            self._merge_last_two()
+        return self._runs[0]
+
+
+def pack(columns: Sequence[np.ndarray], n_ids: int) -> np.ndarray:
+    """One key for each row of several aligned arrays of ids, first ids first, int64.
+
+    >>> pack([np.array([1, 2]), np.array([0, 3])], 10).tolist()
+    [10, 23]
+    """
+    if n_ids ** len(columns) >= 2**63:
+        raise InputError(
+            f"{n_ids} words are too many for n-grams of length {len(columns)}",
+            remedy="keep fewer words or use shorter n-grams",
+        )
+    key = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        key = key * n_ids + column
+    return key
+
+
+def count_ngrams(tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_jobs: int = 1) -> TupleCounts:
+    """Count the n-grams of one stream of ids, in shards that overlap where their n-grams do.
+
+    Parameters
+    ----------
+    tokens : int array, shape (n_tokens,)
+    order : int
+        Length of the n-grams.
+    n_ids : int
+        Ids are 0 .. n_ids - 1.
+    gap : int
+        Number of tokens skipped between neighbours: order 2 with gap 1 counts pairs at distance two.
+    n_jobs : int
+        Processes that count; one is enough for a single shard.
+    """
+    reach = (order - 1) * (gap + 1)
+    n_ngrams = max(len(tokens) - reach, 0)
+    cuts = np.linspace(0, n_ngrams, max(1, n_ngrams // SHARD_TOKENS) + 1).astype(np.int64)
+    shards = [tokens[a : b + reach] for a, b in itertools.pairwise(cuts)]
+    count = partial(_count_shard, order=order, n_ids=n_ids, step=gap + 1)
+    return map_reduce(count, shards, n_jobs=n_jobs if len(shards) > 1 else 1)
+
+
+def _count_shard(tokens: np.ndarray, order: int, n_ids: int, step: int) -> TupleCounts:
+    n = max(len(tokens) - (order - 1) * step, 0)
+    keys = pack([tokens[i * step : i * step + n] for i in range(order)], n_ids)
+    return TupleCounts.from_keys(keys, n_ids, order)
+
+
+def _first_of_each(keys: np.ndarray) -> np.ndarray:
+    """Where each distinct key begins in a sorted array."""
+    return np.flatnonzero(np.concatenate([[len(keys) > 0], keys[1:] != keys[:-1]])[: len(keys)])
+
+
+@njit(cache=True, nogil=True)
+def _merge_sorted(
+    keys_a: np.ndarray,
+    counts_a: np.ndarray,
+    keys_b: np.ndarray,
+    counts_b: np.ndarray,
+    keys: np.ndarray,
+    counts: np.ndarray,
+) -> int:
+    """Write the union of two sorted counts to ``keys`` and ``counts``; returns its length."""
+    i = j = n = 0
+    while i < keys_a.size or j < keys_b.size:
+        if j == keys_b.size or (i < keys_a.size and keys_a[i] < keys_b[j]):
+            keys[n], counts[n] = keys_a[i], counts_a[i]
+            i += 1
+        elif i == keys_a.size or keys_b[j] < keys_a[i]:
+            keys[n], counts[n] = keys_b[j], counts_b[j]
+            j += 1
+        else:
+            keys[n], counts[n] = keys_a[i], counts_a[i] + counts_b[j]
+            i += 1
+            j += 1
+        n += 1
+    return n
