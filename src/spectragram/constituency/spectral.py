@@ -31,8 +31,7 @@ __all__ = ["learn_spectral", "recover_operators"]
 
 SHRINK = 30.0
 """Strength of the shrinkage, C of Cohen et al. (2013): a moment counted n times keeps the share
-sqrt(n) / (C + sqrt(n)).
-On the dev part of wsj-sample differences between values around 30 are within noise."""
+sqrt(n) / (C + sqrt(n)). On the dev part of wsj-sample differences between values around 30 are within noise."""
 FREQUENT = 1000
 """A rule that occurs this often is not shrunk (Cohen et al. 2013)."""
 SMOOTH_WORDS = 0.4
