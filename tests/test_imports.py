@@ -13,7 +13,6 @@ ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
 LEAVES = {"display", "errors", "predictions", "_version"}
 SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
-SHARED |= {"predictions"}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
@@ -27,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": LEAVES | {"engine", "data", "spectral", "inference"},
     "metrics": LEAVES,
     "engine": LEAVES,
+    "predictions": LEAVES,
     "storage": LEAVES | {"files"},
     "estimator": LEAVES | {"files", "storage"},
     "kinds": LEAVES | {"files", "storage", "estimator"},

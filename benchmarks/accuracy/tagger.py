@@ -47,15 +47,15 @@ def run(quick: bool) -> list[Row]:
 
 def _text_rows(name: str, train: LabelledFile, dev: LabelledFile, quick: bool) -> Iterator[Row]:
     taggers = {
-        "hmm": Tagger(learner="hmm", n_jobs=-1),
-        "spectral": Tagger(SPECTRAL_STATES, "spectral", n_jobs=-1),
-        "spectral+em": Tagger(n_jobs=-1),
+        "hmm": Tagger(learner="hmm"),
+        "spectral": Tagger(SPECTRAL_STATES, "spectral"),
+        "spectral+em": Tagger(),
     }
     if not quick:
-        taggers |= {"em": Tagger(8, "em", n_jobs=-1), "pivot+em": Tagger(learner="pivot+em", n_jobs=-1)}
-        taggers["best (4 models)"] = Tagger(preset="best", n_jobs=-1)
+        taggers |= {"em": Tagger(8, "em"), "pivot+em": Tagger(learner="pivot+em")}
+        taggers["best (4 models)"] = Tagger(preset="best")
     for learner, tagger in taggers.items():
-        scores = tagger.fit(train.X, train.y).evaluate(dev.X, dev.y)
+        scores = tagger.fit(train).evaluate(dev)
         for measure in ("accuracy", "span_f1"):
             if measure not in scores:
                 continue
@@ -68,9 +68,7 @@ def _speech_rows(folder: Path, quick: bool) -> Iterator[Row]:
     train, dev = (read_labelled(folder / f"{part}.npz", SPEECH) for part in ("train", "dev"))
 
     def accuracy(dev_stop: bool = False, **parameters: Any) -> float:
-        tagger = Tagger(n_jobs=-1, **parameters)
-        tagger.fit(train.X, train.y, dev=(dev.X, dev.y) if dev_stop else None)
-        return tagger.evaluate(dev.X, dev.y)["accuracy"]
+        return Tagger(**parameters).fit(train, dev=dev if dev_stop else None).evaluate(dev)["accuracy"]
 
     name = "TIMIT sample"
     yield score(f"{name}: unigram", "frame accuracy", accuracy(learner="unigram"), 48.04, "paper, full TIMIT")

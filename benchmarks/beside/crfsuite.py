@@ -39,7 +39,7 @@ def _compared(data: Path, name: str, train_file: str, dev_file: str, layout: Lay
     predicted: dict[str, Labels] = {}
 
     def ours() -> None:
-        predicted["ours"] = Tagger().fit(train.X[:n], train.y[:n]).predict(dev.X)
+        predicted["ours"] = Tagger(n_jobs=1).fit(train.X[:n], train.y[:n]).predict(dev.X)
 
     def theirs() -> None:
         predicted["theirs"] = crf_labels(labelled, unlabelled, max_iterations=ITERATIONS)

@@ -129,7 +129,7 @@ def test_inspect_writes_a_page(model: Path, tmp_path: Path, capsys: pytest.Captu
         ("dog\tNN\n", ["--columns", "5"], "no column 5"),
         ("dog\tNN\n", ["--columns", "x"], "--columns x"),
         ("dog\tNN\n", ["--label", "upos"], "label column"),
-        ("dog\tNN\n", ["--format", "xml"], "format"),
+        ("dog\tNN\n", ["--input-format", "xml"], "format"),
         ("dog\tNN\n", ["--fast", "--best"], "exclude"),
         ("", [], "is empty"),
     ],

@@ -9,8 +9,8 @@ import pytest
 
 from spectragram.synthetic.rhmm import RefinementHMM
 from spectragram.tagging import em
-from spectragram.tagging.cells import learn_lexicon
 from spectragram.tagging.em import CellEmissions, TrainingChain, chain_from_states, run_em
+from spectragram.tagging.lexicon import learn_lexicon
 from spectragram.tagging.sequences import encode_labels, read_observations
 
 

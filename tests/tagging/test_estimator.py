@@ -8,13 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
+from spectragram.data.conllu import Sentence
+from spectragram.data.labelled import LabelledFile, Layout, read_labelled
 from spectragram.engine.progress import Report
-from spectragram.errors import InputError
+from spectragram.errors import InputError, ParameterError
 from spectragram.synthetic import english_chunks, english_tagged
 from spectragram.tagging import Tagger
+from spectragram.tagging.member import Member
+from spectragram.tagging.model import Model
 from spectragram.tagging.settings import LEARNERS
+from spectragram.tagging.training import Judge
 
 WORDS, TAGS = (list(part) for part in zip(*english_tagged(400, seed=1), strict=True))
 CHUNKS = [labels for _, labels in english_chunks(400, seed=1)]
@@ -31,7 +35,7 @@ def chunker() -> Tagger:
 def test_every_learner_labels_and_gives_distributions(learner: str) -> None:
     tagger = Tagger(3, learner, max_iter=2, n_starts=2).fit(WORDS[TRAIN], TAGS[TRAIN])
     assert tagger.score(WORDS[TEST], TAGS[TEST]) > (0.85 if learner == "unigram" else 0.93)
-    marginals = np.concatenate(tagger.predict_marginals(WORDS[TEST]))
+    marginals = np.concatenate(tagger.marginals(WORDS[TEST]))
     np.testing.assert_allclose(marginals.sum(axis=1), 1)
     assert marginals.min() >= 0
 
@@ -53,12 +57,12 @@ def test_spans_come_out_well_formed(chunker: Tagger) -> None:
 
 def test_fixed_labels_are_kept_and_heard(chunker: Tagger) -> None:
     sequence = WORDS[TEST][0]
-    free = chunker.predict_marginals([sequence])[0]
-    other = chunker.classes_[int(free[1].argmin())]
+    free = chunker.marginals([sequence])[0]
+    other = chunker.labels_[int(free[1].argmin())]
     fixed = [None, other, *[None] * (len(sequence) - 2)]
     assert chunker.predict([sequence], fixed=[fixed])[0][1] == other
-    changed = chunker.predict_marginals([sequence], fixed=[fixed])[0]
-    assert changed[1, chunker.classes_.index(other)] == 1
+    changed = chunker.marginals([sequence], fixed=[fixed])[0]
+    assert changed[1, chunker.labels_.index(other)] == 1
     assert not np.allclose(changed[0], free[0])
     with pytest.raises(InputError, match="not seen in training"):
         chunker.predict([sequence], fixed=[["B-XX"] * len(sequence)])
@@ -78,18 +82,40 @@ def test_an_ensemble_is_one_model() -> None:
     assert not np.array_equal(first, second)
 
 
-def test_held_out_data_choose_the_iteration() -> None:
+def test_held_out_data_choose_the_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The judge's favourite is kept, whichever it is."""
+    judged: list[Member] = []
+
+    def prefer_the_third(model: Model, dev: LabelledFile, n_jobs: int) -> Judge:
+        assert WORDS[TEST] == dev.X
+
+        def judge(member: Member) -> float:
+            judged.append(member)
+            return [0.1, 0.2, 0.9, 0.3, 0.4][len(judged) - 1]
+
+        return judge
+
+    monkeypatch.setattr("spectragram.tagging.learners._judge", prefer_the_third)
+    chosen = Tagger(4, max_iter=4).fit(WORDS[TRAIN], CHUNKS[TRAIN], dev=(WORDS[TEST], CHUNKS[TEST]))
+    assert len(judged) == 5
+    assert chosen.members_[0] is judged[2]
+    after_two = Tagger(4, max_iter=2).fit(WORDS[TRAIN], CHUNKS[TRAIN])
+    np.testing.assert_array_equal(
+        np.concatenate(chosen.marginals(WORDS[TEST])), np.concatenate(after_two.marginals(WORDS[TEST]))
+    )
+
+
+def test_the_judge_is_accuracy_on_held_out_data() -> None:
     dev = (WORDS[TEST], CHUNKS[TEST])
-    scores = [Tagger(4, max_iter=n, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN]).score(*dev) for n in range(6)]
-    assert max(scores) > scores[-1]  # otherwise this test says nothing
-    chosen = Tagger(4, max_iter=5, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN], dev=dev)
+    scores = [Tagger(4, max_iter=n, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN]).score(*dev) for n in range(4)]
+    chosen = Tagger(4, max_iter=3, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN], dev=dev)
     assert chosen.score(*dev) == max(scores)
 
 
 def test_odd_input_is_fine(chunker: Tagger) -> None:
     assert chunker.predict([]) == []
     assert chunker.predict([[], ["dog"], []])[0::2] == [[], []]
-    assert [m.shape for m in chunker.predict_marginals([["dog"], []])] == [(1, 3), (0, 3)]
+    assert [m.shape for m in chunker.marginals([["dog"], []])] == [(1, 3), (0, 3)]
     tiny = Tagger().fit([["a"], ["b", "c"]], [["X"], ["Y", "X"]])  # one token, labels seen once
     assert tiny.predict([["a"]]) == [["X"]]
     same = Tagger(learner="spectral").fit([["a"] * 3] * 200, [["X"] * 3] * 200)  # nothing varies within the label
@@ -144,10 +170,21 @@ def test_bad_parameters_are_named(parameters: dict) -> None:
         Tagger(**parameters).fit(WORDS[:20], TAGS[:20])
 
 
-def test_a_decoding_that_does_not_exist_is_refused_when_predicting(chunker: Tagger) -> None:
-    other = Tagger(1).fit(WORDS[TRAIN], CHUNKS[TRAIN]).set_params(decoding="beam")
-    with pytest.raises(InputError, match="choose one of auto, marginal, legal"):
-        other.predict(WORDS[TEST])
+def test_decoding_can_be_chosen_when_predicting(chunker: Tagger) -> None:
+    best = [[chunker.labels_[i] for i in rows.argmax(axis=1)] for rows in chunker.marginals(WORDS[TEST])]
+    assert chunker.predict(WORDS[TEST], decoding="marginal") == best
+    by_marginals = Tagger(4, max_iter=3, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN])
+    assert by_marginals.predict(WORDS[TEST]) == best
+    assert by_marginals.predict(WORDS[TEST], decoding="legal") == chunker.predict(WORDS[TEST])
+    # A span cannot begin with I-NP, the best label of both tokens.
+    torn = np.tile([0.3, 0.4, 0.3], (2, 1))
+    both = [
+        chunker.model_.decode(torn, np.array([0, 2]), fixed=None, decoding=decoding).tolist()
+        for decoding in ("marginal", "legal")
+    ]
+    assert both == [[1, 1], [0, 1]]
+    with pytest.raises(ParameterError, match="choose one of auto, marginal, legal"):
+        chunker.predict(WORDS[TEST], decoding="beam")
 
 
 def test_evaluate_reads_iterators(chunker: Tagger) -> None:
@@ -156,15 +193,14 @@ def test_evaluate_reads_iterators(chunker: Tagger) -> None:
     assert scores["accuracy"] / 100 == pytest.approx(chunker.score(WORDS[TEST], CHUNKS[TEST]))
 
 
-def test_negative_marginals_are_counted(chunker: Tagger, tmp_path: Path) -> None:
+def test_negative_marginals_are_counted(chunker: Tagger) -> None:
     signed = Tagger(6, "spectral").fit(WORDS[TRAIN], CHUNKS[TRAIN])
-    signed.save(tmp_path / "m")
-    loaded = Tagger.load(tmp_path / "m")
-    assert signed.n_negative_ == loaded.n_negative_ == 0
-    assert signed.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == signed.n_negative_ > 0
-    loaded.predict_marginals(WORDS[TEST])
-    assert loaded.n_negative_ == signed.n_negative_
+    counted = signed.predict(WORDS[TEST]).diagnostics
+    assert counted["negative"] > 0
+    assert signed.marginals(WORDS[TEST]).diagnostics == counted
+    assert signed.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == counted["negative"]
     assert chunker.evaluate(WORDS[TEST], CHUNKS[TEST])["negative"] == 0
+    assert chunker.predict(WORDS[TEST]).diagnostics == {"negative": 0, "fallbacks": 0}
 
 
 def test_summary_has_the_names_of_all_kinds(chunker: Tagger) -> None:
@@ -194,29 +230,61 @@ def test_the_bar_moves_to_its_end_for_every_learner(
     assert {name for facts in steps for name in facts} == ({fact} if learner.endswith("em") else set())
 
 
-def test_grid_search_works() -> None:
-    search = GridSearchCV(Tagger(max_iter=1), {"n_states": [1, 3]}, cv=2, error_score="raise")
-    search.fit(WORDS[:120], TAGS[:120])
-    assert search.best_params_["n_states"] in (1, 3)
-
-
 def test_looks_are_used_where_they_help_on_held_out_sequences() -> None:
     rng = np.random.default_rng(2)
     # The second column decides the label; what words look like is chance.
     X = [[(f"w{rng.integers(500)}x{rng.integers(9)}", f"c{c}") for c in rng.integers(0, 3, 6)] for _ in range(60)]
     by_column = [[column for _, column in sequence] for sequence in X]
-    assert not Tagger(1).fit(X, by_column)._trained.lexicon.by_looks
+    assert not Tagger(1).fit(X, by_column).model_.lexicon.by_looks
     by_ending = [[word[-1] for word, _ in sequence] for sequence in X]
-    assert Tagger(1).fit(X, by_ending)._trained.lexicon.by_looks
-    assert Tagger(1).fit(WORDS, CHUNKS)._trained.lexicon.by_looks
+    assert Tagger(1).fit(X, by_ending).model_.lexicon.by_looks
+    assert Tagger(1).fit(WORDS, CHUNKS).model_.lexicon.by_looks
+    assert not Tagger(1).fit(X[:15], by_ending[:15]).model_.lexicon.by_looks  # too few to hold any out
 
 
 def test_nothing_has_no_marginals() -> None:
     tagger = Tagger(1).fit([["a", "b"]] * 5, [["X", "Y"]] * 5)
-    assert tagger.predict_marginals([]) == []
-    assert [rows.shape for rows in tagger.predict_marginals([[], ["a"]])] == [(0, 2), (1, 2)]
+    assert tagger.marginals([]) == []
+    assert [rows.shape for rows in tagger.marginals([[], ["a"]])] == [(0, 2), (1, 2)]
 
 
-def test_labels_that_are_a_text_are_refused() -> None:
-    with pytest.raises(InputError, match="are a text"):
-        Tagger(1).fit([["a", "b"]] * 5, ["XY"] * 5)
+def column_file(path: Path, sentences: slice) -> Path:
+    pairs = zip(PAIRS[sentences], CHUNKS[sentences], strict=True)
+    lines = (["\t".join([*pair, label]) for pair, label in zip(*sentence, strict=True)] for sentence in pairs)
+    path.write_text("\n\n".join("\n".join(sentence) for sentence in lines) + "\n")
+    return path
+
+
+def test_files_are_read_in_the_layout_of_training(tmp_path: Path) -> None:
+    train, test = column_file(tmp_path / "train", TRAIN), column_file(tmp_path / "test", TEST)
+    layout = Layout("columns", (0, 1), "-1")
+    tagger = Tagger(2, max_iter=1).fit(read_labelled(train, layout), dev=test)
+    assert tagger.layout_ == layout
+    assert tagger.predict(test) == tagger.predict(PAIRS[TEST])
+    assert tagger.predict(read_labelled(test, layout, labels=False)) == tagger.predict(PAIRS[TEST])
+    np.testing.assert_array_equal(tagger.marginals(test)[3], tagger.marginals(PAIRS[TEST])[3])
+    assert tagger.score(test) == tagger.score(PAIRS[TEST], CHUNKS[TEST])
+    tagger.save(tmp_path / "model")
+    loaded = Tagger.load(tmp_path / "model")
+    assert loaded.layout_ == layout
+    assert loaded.evaluate(test)["accuracy"] == 100 * tagger.score(test)
+    from_lists = Tagger(2, max_iter=1).fit(PAIRS[TRAIN], CHUNKS[TRAIN], dev=(PAIRS[TEST], CHUNKS[TEST]))
+    assert from_lists.layout_ == layout, "sequences of two columns go with files whose first two columns are observed"
+    assert from_lists.predict(test) == tagger.predict(test)
+
+
+def test_sentences_of_conllu_hold_their_labels() -> None:
+    sentences = [
+        Sentence.from_words(words).with_columns(upos=tags)
+        for words, tags in zip(WORDS[TRAIN], TAGS[TRAIN], strict=True)
+    ]
+    tagger = Tagger(1).fit(sentences)
+    assert tagger.layout_ == Layout("conllu", label="upos")
+    assert tagger.predict(sentences[:20]) == Tagger(1).fit(WORDS[TRAIN], TAGS[TRAIN]).predict(WORDS[:20])
+    assert tagger.score(sentences) > 0.9
+
+
+def test_strings_are_lines_of_words() -> None:
+    lines, labels = [" ".join(words) for words in WORDS[TRAIN]], [" ".join(tags) for tags in TAGS[TRAIN]]
+    tagger = Tagger(1).fit(lines, labels)
+    assert tagger.predict(lines[:5]) == Tagger(1).fit(WORDS[TRAIN], TAGS[TRAIN]).predict(WORDS[:5])

@@ -44,7 +44,7 @@ def test_runs_of_labels() -> None:
     assert atoms["position"].tolist() == [0, 1, 2, 0, 0, 0, 0]
 
 
-def test_rare_words_share_classes_and_frequent_ones_do_not() -> None:
+def test_rare_words_share_labels_and_frequent_ones_do_not() -> None:
     observed = read_observations([["Dogs", "cogs", "Dogs"] + ["the"] * 6 + ["The"] * 6 + ["jogs"]])
     word = token_atoms(observed, np.zeros(16, np.int32))["word"]
     assert word[1] == word[-1] != word[2]
@@ -66,5 +66,5 @@ def test_bad_templates_are_refused(template: str) -> None:
 
 
 def test_unknown_views_are_refused() -> None:
-    with pytest.raises(InputError, match="no view"):
+    with pytest.raises(InputError, match="is not a view"):
         text_views(1).replaced({"fate": ["word[0]"]})

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.tagging.cells import learn_lexicon
-from spectragram.tagging.lexicon import Lexicon, back_off_keys
+from spectragram.tagging.lexicon import Lexicon, back_off_keys, learn_lexicon
 from spectragram.tagging.sequences import Observations, read_observations
 
 
@@ -33,11 +32,10 @@ def test_vectors_by_hand() -> None:
     lexicon, cells = learn_lexicon(observed, labels, 2, kappa=2.0, by_looks=False)
     vectors = np.array([[1.0, 0.0], [0.0, 4.0], [8.0, 0.0], [5.0, 5.0]])
     root = np.array([[1.0, 1.0], [1.0, -1.0]])
-    by_cell = cells.back_off(cells.add_up(vectors), root)
+    by_cell = cells.back_off(cells.add_up(vectors), root, per="cell")
     starts = np.array([0, 2, 4])
-    found = lexicon.vectors(
-        lexicon.nodes(types([("dog", "N"), ("cat", "N"), ("a", "V")])), by_cell, root.ravel(), starts
-    )
+    nodes = lexicon.nodes(types([("dog", "N"), ("cat", "N"), ("a", "V")]))
+    found = lexicon.tree.finest(nodes, by_cell, root.ravel(), starts)
     noun = [(vectors[3] + 2 * root[0]) / 3, (vectors[1] + vectors[2] + 2 * root[1]) / 4]
     dog = [(vectors[3] + 2 * noun[0]) / 3, (vectors[2] + 2 * noun[1]) / 3]
     verb = [(vectors[0] + 2 * root[0]) / 3, root[1]]  # label 1 was never seen with a verb
@@ -67,7 +65,7 @@ def test_distributions_sum_to_one_whatever_the_word() -> None:
 def test_vectors_that_are_all_one_average_to_one() -> None:
     observed = read_observations([["The", "dog", "saw", "the", "dogs", "."]])
     _, cells = learn_lexicon(observed, np.array([0, 1, 2, 0, 1, 3], np.int32), 4, kappa=3.0, by_looks=True)
-    np.testing.assert_allclose(cells.back_off(cells.add_up(np.ones((6, 2))), np.ones((4, 2))), 1)
+    np.testing.assert_allclose(cells.back_off(cells.add_up(np.ones((6, 2))), np.ones((4, 2)), per="cell"), 1)
 
 
 def test_keys_of_columns_nest() -> None:
@@ -88,6 +86,17 @@ def test_state_round_trip_and_damage() -> None:
     np.testing.assert_array_equal(again.label_probabilities(nodes), lexicon.label_probabilities(nodes))
     with pytest.raises(ValueError, match="fit together"):
         Lexicon.from_state(values, arrays | {"parents": arrays["parents"][::-1].copy()})
+    with pytest.raises(ValueError, match="fit together"):
+        Lexicon.from_state(values, arrays | {"prior": arrays["prior"][:1]})
+
+
+def test_words_are_the_first_columns_of_observations() -> None:
+    observed = read_observations([[("Dogs", "N"), ("bark", "V")], [("Dogs", "N")], [("x", "N"), ("Dogs", "N")]])
+    lexicon, _ = learn_lexicon(observed, np.array([0, 1, 0, 0, 0], np.int32), 2, kappa=1.0, by_looks=True)
+    assert lexicon.words() == {"Dogs", "bark", "x"}
+    assert sorted(observation for _, observation in lexicon.exact()) == [
+        ("Dogs", "N"), ("Dogs", "N"), ("bark", "V"), ("x", "N"),
+    ]  # fmt: skip
 
 
 def test_a_capital_at_the_beginning_says_less() -> None:

@@ -35,7 +35,7 @@ def test_pivot_recovers_a_model_with_anchors(rng: np.random.Generator) -> None:
     exact = [model.brute_force_marginals([int(x[1:]) for x in line]) for line in lines]
     truth = np.concatenate([e / e.sum(axis=1, keepdims=True) for e in exact])
     errors = {
-        learner: np.abs(np.concatenate(Tagger(2, learner).fit(X, y).predict_marginals(lines)) - truth).mean()
+        learner: np.abs(np.concatenate(Tagger(2, learner).fit(X, y).marginals(lines)) - truth).mean()
         for learner in ("hmm", "pivot")
     }
     assert errors["pivot"] < 0.3 * errors["hmm"], errors
@@ -48,5 +48,4 @@ def test_pivot_gives_probabilities_on_any_data(rng: np.random.Generator) -> None
     operators = tagger.members_[0].operators
     assert operators.transition.min() > 0 and operators.initial.min() >= 0
     np.testing.assert_allclose(operators.transition.sum(axis=1) + operators.final, 1)
-    tagger.predict_marginals(X)
-    assert tagger.n_negative_ == 0
+    assert tagger.marginals(X).diagnostics == {"negative": 0, "fallbacks": 0}

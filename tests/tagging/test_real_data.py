@@ -14,15 +14,15 @@ from spectragram.tagging import Tagger
 def test_parts_of_speech_of_the_web_treebank(data_dir: Path) -> None:
     train, dev = (read_labelled(data_dir / f"ud-ewt/en_ewt-ud-{part}.conllu.gz", Layout()) for part in ("train", "dev"))
     assert sum(map(len, train.y)) == 204_577  # the treebank's README
-    assert Tagger(learner="hmm").fit(train.X, train.y).evaluate(dev.X, dev.y)["accuracy"] > 91.8
-    assert Tagger(n_jobs=2).fit(train.X, train.y).evaluate(dev.X, dev.y)["accuracy"] > 94.5
+    assert Tagger(learner="hmm").fit(train).evaluate(dev)["accuracy"] > 91.8
+    assert Tagger().fit(train).evaluate(dev)["accuracy"] > 94.5
 
 
 @pytest.mark.slow
 def test_chunks_by_the_plain_spectral_learner(data_dir: Path) -> None:
     layout = Layout("columns", (0, 1), "-1")
     train, dev = (read_labelled(data_dir / "conll2000" / name, layout) for name in ("train.txt.gz", "dev.txt"))
-    scores = Tagger(12, "spectral", n_jobs=2).fit(train.X, train.y).evaluate(dev.X, dev.y)
+    scores = Tagger(12, "spectral").fit(train).evaluate(dev)
     assert scores["accuracy"] > 94.8
     assert scores["span_f1"] > 91
 
@@ -32,4 +32,4 @@ def test_phones_by_gaussian_states(data_dir: Path) -> None:
     layout = Layout(drop=("sa1", "sa2"))
     train, dev = (read_labelled(data_dir / f"timit-sample/{part}.npz", layout) for part in ("train", "dev"))
     assert len(train.X) == 88 and sum(map(len, dev.y)) == 4534
-    assert Tagger().fit(train.X, train.y).evaluate(dev.X, dev.y)["accuracy"] > 60
+    assert Tagger().fit(train).evaluate(dev)["accuracy"] > 60

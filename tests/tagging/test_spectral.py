@@ -8,8 +8,8 @@ import pytest
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
 from spectragram.synthetic.rhmm import RefinementHMM
 from spectragram.tagging import Tagger
-from spectragram.tagging.projection import Projection
-from spectragram.tagging.spectral import Samples, estimate_operators, inverted, with_constant
+from spectragram.tagging.projection import Projection, with_constant
+from spectragram.tagging.spectral import Samples, estimate_operators, inverted
 
 HUGE = 1e13
 """Total weight of exact samples: leaves nothing to the smoothing of label pairs."""
@@ -109,7 +109,7 @@ def test_marginals_approach_the_truth_as_data_grows(rng: np.random.Generator) ->
                 "destiny": ["label[-1]", "word[-1]", "label[1]", "word[1]"],
             },
         ).fit(X, y)  # fmt: skip
-        found = tagger.predict_marginals([held_out.decode(i)[:7] for i in range(len(held_out))])
+        found = tagger.marginals([held_out.decode(i)[:7] for i in range(len(held_out))])
         pairs = zip(found, exact, strict=True)
         errors.append(np.mean([np.abs(f - e / e.sum(axis=1, keepdims=True)).mean() for f, e in pairs]))
     assert errors[2] < errors[1] < errors[0]
@@ -119,7 +119,7 @@ def test_marginals_approach_the_truth_as_data_grows(rng: np.random.Generator) ->
 def test_one_state_is_the_supervised_hmm(rng: np.random.Generator) -> None:
     sample = RefinementHMM.random(3, 2, 6, rng=rng).sample(200, rng)
     X, y = ([part.decode(i) for i in range(200)] for part in sample)
-    reference = Tagger(learner="hmm").fit(X, y).predict_marginals(X)
+    reference = Tagger(learner="hmm").fit(X, y).marginals(X)
     for learner in ("spectral", "em", "spectral+em", "pivot"):
-        found = Tagger(1, learner).fit(X, y).predict_marginals(X)
+        found = Tagger(1, learner).fit(X, y).marginals(X)
         np.testing.assert_allclose(np.concatenate(found), np.concatenate(reference), atol=1e-9, err_msg=learner)

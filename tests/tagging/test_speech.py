@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from spectragram import load
-from spectragram.errors import InputError
+from spectragram.errors import InputError, ParameterError
 from spectragram.tagging import Tagger
 from spectragram.tagging.codebook import Codebook, stacked_frames
 from spectragram.tagging.em import TrainingChain
-from spectragram.tagging.gaussians import GaussianEmissions
+from spectragram.tagging.gaussians import GaussianEmissions, GaussianStates
 
 
 def speech(n: int, rng: np.random.Generator) -> tuple[list[np.ndarray], list[list[str]]]:
@@ -42,21 +42,39 @@ def test_gaussian_states_beat_one_gaussian(corpus: tuple, tmp_path) -> None:
         scores[learner] = tagger.score(X[60:], y[60:])
     assert scores["spectral+em"] > scores["hmm"] > 0.6
     tagger.save(tmp_path / "m")
-    again = load(tmp_path / "m").predict_marginals(X[60:])
-    np.testing.assert_array_equal(np.concatenate(again), np.concatenate(tagger.predict_marginals(X[60:])))
+    again = load(tmp_path / "m").marginals(X[60:])
+    np.testing.assert_array_equal(np.concatenate(again), np.concatenate(tagger.marginals(X[60:])))
 
 
 @pytest.mark.parametrize("learner", ["unigram", "hmm", "spectral", "em", "spectral+em"])
-def test_classes_of_frames(learner: str, corpus: tuple) -> None:
+def test_labels_of_frames(learner: str, corpus: tuple) -> None:
     X, y = corpus
     tagger = Tagger(3, learner, emissions="classes", n_codes=20, max_iter=2, n_starts=1).fit(X[:60], y[:60])
     assert tagger.score(X[60:], y[60:]) > 0.5
     assert "unknown_accuracy" not in tagger.evaluate(X[60:], y[60:])
 
 
+def test_em_refines_gaussian_states(corpus: tuple) -> None:
+    X, y = corpus
+    scores = [
+        Tagger(3, "em", emissions="gaussian", max_iter=n, n_starts=1, n_models=1)
+        .fit(X[:60], y[:60])
+        .score(X[60:], y[60:])
+        for n in (0, 8)
+    ]
+    assert scores[1] > scores[0]
+
+
+def test_gaussians_that_do_not_fit_together_are_refused() -> None:
+    with pytest.raises(ValueError, match="fit together"):
+        GaussianStates(np.zeros((2, 3)), np.zeros((2, 3, 2)), np.array([0, 2]))
+
+
 def test_gaussians_need_a_learner_with_states(corpus: tuple) -> None:
-    with pytest.raises(InputError, match="Gaussians"):
+    with pytest.raises(ParameterError, match="learner spectral has no Gaussians"):
         Tagger(learner="spectral", emissions="gaussian").fit(*corpus)
+    with pytest.raises(ParameterError, match="for text"):
+        Tagger(emissions="gaussian").fit([["a"]], [["X"]])
 
 
 def test_frames_must_have_the_width_of_training(corpus: tuple) -> None:

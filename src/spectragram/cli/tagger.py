@@ -7,61 +7,49 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, trained, write_page
-from spectragram.cli.options import (
-    Best,
-    Data,
-    Dev,
-    Fast,
-    Gold,
-    Html,
-    Input,
-    Iterations,
-    Jobs,
-    Json,
-    Model,
-    Models,
-    Out,
-    OutText,
-    Quiet,
-    Seed,
-    States,
-    chosen_preset,
-)
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from spectragram.data.labelled import Layout
 
-Columns = Annotated[str, typer.Option("--columns", help="Observation columns, counted from 0: 0 or 0,1.")]
+Columns = Annotated[str, typer.Option("--columns", help="Observed columns, counted from 0: 0 or 0,1.")]
 Label = Annotated[
     str, typer.Option("--label", help="Label: a column number (default the last); upos or xpos of CoNLL-U.")
 ]
-FileFormat = Annotated[str, typer.Option("--format", help="auto (by name and content), columns, conllu or npz.")]
-Drop = Annotated[str, typer.Option("--drop", help="Leave out utterances whose names end so: sa1,sa2.")]
+InputFormat = Annotated[
+    str, typer.Option("--input-format", help="Format of DATA: auto (by name and content), columns, conllu or npz.")
+]
+Drop = Annotated[str, typer.Option("--drop", help="Leave out utterances whose names end in one of these: sa1,sa2.")]
+
+SHOWN_PROBABILITY = 0.005
+"""Labels with a smaller probability, which three decimals hardly show, are not written."""
 
 
 def train(
-    data: Data,
-    out: Out,
+    data: given.Data,
+    out: given.Out,
     columns: Columns = "0",
     label: Label = "",
-    format: FileFormat = "auto",
+    input_format: InputFormat = "auto",
     drop: Drop = "",
-    states: States = None,
+    states: given.States = None,
     learner: Annotated[
         str, typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, hmm or unigram.")
     ] = "spectral+em",
-    models: Models = None,
-    iterations: Iterations = None,
+    models: given.Models = None,
+    iterations: given.Iterations = None,
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
-    dev: Dev = None,
-    fast: Fast = False,
-    best: Best = False,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    quiet: Quiet = False,
+    dev: given.Dev = None,
+    fast: given.Fast = False,
+    best: given.Best = False,
+    seed: given.Seed = 0,
+    jobs: given.Jobs = -1,
+    quiet: given.Quiet = False,
 ) -> None:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
     from spectragram.data.labelled import read_labelled
@@ -70,7 +58,7 @@ def train(
     tagger = Tagger(
         states,
         learner,
-        preset=chosen_preset(fast, best),
+        preset=given.chosen_preset(fast, best),
         n_models=models,
         max_iter=iterations,
         decoding=decoding,
@@ -80,51 +68,46 @@ def train(
         n_jobs=jobs,
         verbose=not quiet,
     )
-    found = read_labelled(data, _layout(format, columns, label, drop))
-    held_out = None if dev is None else read_labelled(dev, found.layout)
-    tagger.fit(found.X, found.y, dev=None if held_out is None else (held_out.X, held_out.y))
-    tagger.summary_["layout"] = found.layout.to_state()[0]
+    tagger.fit(read_labelled(data, _layout(input_format, columns, label, drop)), dev=dev)
     tagger.save(out)
-    shown = {name: value for name, value in tagger.summary_.items() if name != "layout"}
-    trained(out, shown, quiet=quiet)
+    trained(out, tagger.summary_, quiet=quiet)
 
 
 def predict(
-    model: Model,
-    input: Input = "-",
-    out: OutText = None,
+    model: given.Model,
+    input: given.Input = "-",
+    out: given.OutText = None,
     marginals: Annotated[bool, typer.Option("--marginals", help="Probable labels with their probabilities.")] = False,
-    jobs: Jobs = -1,
+    jobs: given.Jobs = -1,
 ) -> None:
     """Label the tokens of INPUT, which has the layout of the training data, with or without the label column."""
     from spectragram.data.labelled import read_labelled
     from spectragram.tagging import Tagger
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
-    found = read_labelled(input, _stored_layout(tagger.summary_), labels=False)
+    found = read_labelled(input, tagger.layout_, labels=False)
     if marginals:
-        found.write([_probable(rows, tagger.classes_) for rows in tagger.predict_marginals(found.X)], out)
+        rows = tagger.marginals(found)
+        diagnostics = rows.diagnostics
+        found.write([_probable(row, tagger.labels_) for row in rows], out)
     else:
-        found.write(tagger.predict(found.X), out)
-    if tagger.n_negative_:
-        note(f"{tagger.n_negative_} marginals were negative; they were taken for zero")
+        labels = tagger.predict(found)
+        diagnostics = labels.diagnostics
+        found.write(labels, out)
+    if diagnostics["negative"]:
+        note(f"{diagnostics['negative']} marginals were negative and were set to zero")
 
 
 def evaluate(
-    model: Model,
-    gold: Gold,
-    drop: Drop = "",
-    json: Json = False,
-    jobs: Jobs = -1,
+    model: given.Model, gold: given.Gold, drop: Drop = "", json: given.Json = False, jobs: given.Jobs = -1
 ) -> None:
     """Accuracy, accuracy on unknown words, span F1 where labels mark spans, and a line for every label."""
     from spectragram.data.labelled import read_labelled
     from spectragram.tagging import Tagger
 
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
-    layout = _stored_layout(tagger.summary_)
-    found = read_labelled(gold, replace(layout, drop=_parts(drop)) if drop else layout)
-    scores = tagger.evaluate(found.X, found.y)
+    layout = replace(tagger.layout_, drop=_parts(drop)) if drop else tagger.layout_
+    scores = tagger.evaluate(read_labelled(gold, layout))
     print_scores(scores, as_json=json)
     if not json:
         print()
@@ -133,10 +116,10 @@ def evaluate(
 
 
 def inspect(
-    model: Model,
-    html: Html = None,
+    model: given.Model,
+    html: given.Html = None,
     words: Annotated[int, typer.Option("--words", min=1, help="Typical observations shown per state.")] = 8,
-    json: Json = False,
+    json: given.Json = False,
 ) -> None:
     """Sizes, and what the hidden states of every label stand for."""
     from spectragram.tagging import Tagger
@@ -189,17 +172,11 @@ def _parts(drop: str) -> tuple[str, ...]:
     return tuple(part for part in drop.split(",") if part)
 
 
-def _stored_layout(summary: dict) -> Layout:
-    from spectragram.data.labelled import Layout
-
-    return Layout.from_state(summary["layout"]) if "layout" in summary else Layout()
-
-
-def _probable(rows, labels: list[str]) -> list[str]:  # type: ignore[no-untyped-def]
-    """'NOUN:0.91|VERB:0.08' of every token, from its row of probabilities: all labels of at least a half per cent."""
+def _probable(rows: np.ndarray, labels: list[str]) -> list[str]:
+    """'NOUN:0.91|VERB:0.08' for every token, from the probabilities (n_tokens, n_labels): the labels worth showing."""
     found = []
     for row in rows:
         order = (-row).argsort(kind="stable")
-        kept = [i for i in order if row[i] >= 0.005] or [order[0]]
+        kept = [i for i in order if row[i] >= SHOWN_PROBABILITY] or [order[0]]
         found.append("|".join(f"{labels[i]}:{row[i]:.3f}" for i in kept))
     return found

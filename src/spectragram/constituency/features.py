@@ -1,4 +1,4 @@
-"""Inside and outside features of tree nodes, scaled as in CCA; :mod:`spectragram.constituency.projection` reads them.
+"""Inside and outside features of tree nodes; :mod:`spectragram.constituency.projection` projects them.
 
 inside (phi)                                      outside (psi)
 the rule at the node                              the rule above, with the place of the node in it
@@ -7,9 +7,8 @@ each child's symbol                               the parent; the parent and the
 head tag; first and last tag; number of words     the first head tag above that differs; neighbouring tags
 words: lower-cased, class, last three letters     number of words to the left, to the right
 
-A feature f of label a is scaled by sqrt(n_a / (count(f) + kappa)), as in CCA with a diagonal covariance. Everything is
-integer arithmetic on whole columns of nodes: a feature template is a column of numbers, and a combination of two is one
-number again.
+Everything is integer arithmetic on whole columns of nodes: a feature template is a column of numbers, and a combination
+of two templates is a column of numbers again.
 """
 
 from __future__ import annotations
@@ -19,27 +18,28 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_matrix
 
 from spectragram.constituency.lexicon import word_types
 from spectragram.data.heads import HeadRules
 from spectragram.data.productions import LEXICAL
 from spectragram.data.signatures import signatures
 from spectragram.data.treebank import Treebank, head_words
-from spectragram.spectral.scaling import cca_weights
 
-__all__ = ["FeatureColumns", "extract_features", "label_matrices"]
+__all__ = ["FeatureColumns", "extract_features"]
 
-MIN_COUNT = 2
-"""Features of a single node say nothing about any other."""
+BUCKETS = (1, 2, 3, 4, 5, 6, 8, 11, 21, 41)
+"""Numbers of words at which a new bucket begins: exact up to five, then ever wider. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
 class FeatureColumns:
     """Feature templates as columns of numbers, one row a node.
 
-    ``inside`` and ``outside`` are int32 (n_nodes, n_templates); equal numbers in a column mean the same feature, and
-    nodes of different labels never share one. -1: the template does not apply.
+    Attributes
+    ----------
+    inside, outside : int32 arrays, shape (n_nodes, n_templates)
+        Equal numbers in a column are the same feature, and nodes of different labels never share one. -1 says that the
+        template does not apply; it applies to all nodes of a label or to none.
     """
 
     inside: np.ndarray
@@ -98,7 +98,7 @@ def _pair(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _bucket(n: np.ndarray) -> np.ndarray:
     """Small numbers exactly, larger ones ever more roughly."""
-    return np.searchsorted([1, 2, 3, 4, 5, 6, 8, 11, 21, 41], n, side="right").astype(np.int32)
+    return np.searchsorted(BUCKETS, n, side="right").astype(np.int32)
 
 
 def _by_label(symbol: np.ndarray, columns: Sequence[np.ndarray]) -> np.ndarray:
@@ -151,40 +151,10 @@ def _numbers(names: Sequence[str]) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _other_heads(parent, head):  # type: ignore[no-untyped-def]
+def _other_heads(parent: np.ndarray, head: np.ndarray) -> np.ndarray:
     """Going up from each node, the first head tag that is another one; -1 if there is none."""
     other = np.full(len(parent), -1, np.int32)
     for n in range(len(parent) - 1, -1, -1):
         if parent[n] >= 0:
             other[n] = head[parent[n]] if head[parent[n]] != head[n] else other[parent[n]]
     return other
-
-
-def label_matrices(
-    columns: np.ndarray, nodes: np.ndarray, noise: float = 0.0, rng: np.random.Generator | None = None
-) -> csr_matrix:
-    """Scaled feature vectors of the given nodes (all of one label), one row a node.
-
-    With ``noise`` every entry is multiplied by 1 + noise N(0, 1): other models of the same kind for an ensemble.
-    """
-    numbers = columns[nodes]
-    applies = numbers[0] >= 0  # a template applies to all nodes of a label or, for words and phrases, to none
-    numbers = numbers[:, applies]
-    local = np.empty(numbers.shape, np.int64)
-    width = 0
-    for c in range(numbers.shape[1]):
-        low = int(numbers[:, c].min())
-        local[:, c] = numbers[:, c] - low + width
-        width += int(numbers[:, c].max()) - low + 1
-    counts = np.bincount(local.ravel(), minlength=width)
-    scale = np.where(counts >= MIN_COUNT, cca_weights(counts, n=len(nodes)), 0.0)
-    data = scale[local]
-    if noise > 0.0 and rng is not None:
-        data *= 1.0 + noise * rng.standard_normal(data.shape)
-    kept = np.flatnonzero(scale > 0.0)
-    renumber = np.zeros(width, np.int64)
-    renumber[kept] = np.arange(len(kept))
-    indptr = np.arange(len(nodes) + 1) * local.shape[1]
-    matrix = csr_matrix((data.ravel(), renumber[local].ravel(), indptr), shape=(len(nodes), max(len(kept), 1)))
-    matrix.eliminate_zeros()
-    return matrix

@@ -78,7 +78,7 @@ class Layout:
         if kind == "conllu" and self.columns != (0,):
             raise InputError(
                 "columns were chosen, but in CoNLL-U the form is observed",
-                remedy="to observe other columns, give --format columns",
+                remedy="to observe other columns, give --input-format columns",
             )
         if kind != "npz" and self.drop:
             raise InputError("utterances to drop from text", remedy="only speech frames (.npz) have named utterances")

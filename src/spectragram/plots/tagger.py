@@ -1,4 +1,4 @@
-"""Pictures of taggers: what hidden states stand for, and which labels follow which."""
+"""Pictures of taggers: what their hidden states stand for, and which labels follow which."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tagger_page(tagger: Tagger, name: str, n_words: int = 8) -> str:
         sections.append(
             (
                 "Next label (columns) after a label (rows)",
-                str(heat_map(transitions.tolist(), tagger.classes_, tagger.classes_)),
+                str(heat_map(transitions.tolist(), tagger.labels_, tagger.labels_)),
             )
         )
     rows = [[label, state, "  ".join(words)] for label, state, words in typical_observations(tagger, n_words)]
@@ -33,8 +33,8 @@ def tagger_page(tagger: Tagger, name: str, n_words: int = 8) -> str:
 
 
 def states_of_labels(tagger: Tagger) -> dict[str, float]:
-    """How many hidden states each label has; empty for taggers without."""
+    """The number of hidden states of each label; empty for taggers without members."""
     if not tagger.members_:
         return {}
     sizes = np.diff(tagger.members_[0].operators.label_starts)
-    return {str(label): float(n) for label, n in zip(tagger.classes_, sizes, strict=True)}
+    return {str(label): float(n) for label, n in zip(tagger.labels_, sizes, strict=True)}

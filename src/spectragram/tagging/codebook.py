@@ -1,4 +1,4 @@
-"""Frames of speech: normalised by utterance, and sorted into classes by their nearest prototype."""
+"""Frames of speech: normalised within each utterance, and classified by their nearest prototype."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from spectragram.tagging.sequences import Observation, Observations
 __all__ = ["Codebook", "are_frames", "stacked_frames"]
 
 FRAMES_A_BLOCK = 4096
+"""Frames whose distances to all prototypes are computed at once; a bound on memory."""
 MAX_ITERATIONS = 20
+"""Of k-means. Chosen by hand, not tuned."""
+SMALLEST_SPREAD = 1e-6
+"""A guard against division by zero; any tiny value does."""
 
 
 def are_frames(sequences: Any) -> bool:
@@ -25,7 +29,14 @@ def are_frames(sequences: Any) -> bool:
 
 
 def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """All frames, mean 0 and variance 1 in every utterance, and offsets; refuses what is no matrix of numbers."""
+    """All frames, with mean 0 and variance 1 in every utterance, and offsets.
+
+    Parameters
+    ----------
+    sequences : iterable of arrays, shape (length, d)
+    d : int, optional
+        The width that frames must have; by default that of the first utterance.
+    """
     parts: list[np.ndarray] = []
     ends = [0]
     for number, sequence in enumerate(sequences, start=1):
@@ -33,11 +44,11 @@ def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tup
         width = d if d is not None else parts[0].shape[1] if parts else frames.shape[-1]
         if frames.ndim != 2 or frames.shape[1] != width or not np.isfinite(frames).all():
             raise InputError(
-                f"utterance {number} has shape {frames.shape} or holds no finite numbers",
+                f"utterance {number} has shape {frames.shape} or numbers that are not finite",
                 remedy=f"give arrays of shape (frames, {width})",
             )
         if len(frames):
-            frames = (frames - frames.mean(axis=0)) / np.maximum(frames.std(axis=0), 1e-6)
+            frames = (frames - frames.mean(axis=0)) / np.maximum(frames.std(axis=0), SMALLEST_SPREAD)
         parts.append(frames)
         ends.append(ends[-1] + len(frames))
     stacked = np.concatenate(parts) if parts else np.zeros((0, d or 0))
@@ -46,7 +57,7 @@ def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tup
 
 @dataclass(frozen=True)
 class Codebook:
-    """Prototypes of frames.
+    """Prototypes of frames, which stand for classes.
 
     Attributes
     ----------
@@ -63,7 +74,7 @@ class Codebook:
         return cls(np.asarray(centres, np.float64))
 
     def codes(self, frames: np.ndarray) -> np.ndarray:
-        """Number of the nearest prototype: (n, d) -> (n,) int32."""
+        """The number of the nearest prototype: (n, d) -> int32 (n,)."""
         squares = (self.prototypes**2).sum(axis=1)
         blocks = [frames[i : i + FRAMES_A_BLOCK] for i in range(0, len(frames), FRAMES_A_BLOCK)]
         found = [(squares - 2 * (block @ self.prototypes.T)).argmin(axis=1) for block in blocks]

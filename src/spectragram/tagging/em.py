@@ -3,7 +3,7 @@
 The model of figure 1 of Stratos et al. (2013), and the EM of its section 7:
 
     paper          here          shape
-    pi(a,h)        initial       (S,)       S = states of all labels together
+    pi(a,h)        initial       (S,)       S is the number of states, summed over labels
     t(b,k|a,h)     transition    (S, S)
     f(*|a,h)       final         (S,)
     o(x|a,h)       emissions     by cell of the lexicon: p(h|x,a) / p(h|a), times p(x|a) which EM leaves alone
@@ -25,7 +25,8 @@ from spectragram.data.corpus import even_parts
 from spectragram.engine import map_threads
 from spectragram.inference.labelled_chain import ChainOperators, diagonal_operators
 from spectragram.inference.labelled_counts import expected_counts
-from spectragram.tagging.cells import Cells
+from spectragram.learning.states import state_shares
+from spectragram.learning.word_cells import Cells
 from spectragram.tagging.lexicon import CellVectors
 
 __all__ = [
@@ -39,15 +40,24 @@ __all__ = [
 ]
 
 PULL_OF_LABEL = 20.0
+"""tau: how many tokens the transitions of the label are worth to those of a state. Chosen on the dev parts of EWT and
+CoNLL-2000."""
 LABEL_SMOOTHING = 0.1
+"""How many tokens the mean over all labels is worth to the transitions of a label. Chosen by hand, not tuned: it only
+has to keep every label possible."""
 INITIAL_SMOOTHING = 0.01
+"""The same for the first token of a sequence."""
 EMISSION_MIX = 0.1
+"""Share of an emission that does not depend on the state. Chosen by hand, not tuned."""
+SMALLEST_SHARE = 1e-12
+"""A guard against division by zero; any tiny value does."""
 N_SHARDS = 8
-"""Fixed, so that sums come out the same whatever the number of threads."""
+"""Parts in which sequences are counted. It is fixed so that sums do not depend on the number of threads; any number of
+at least that of cores would do."""
 
 
 class Emissions(Protocol):
-    """What EM needs of an emission model."""
+    """What EM asks of an emission model."""
 
     def of_tokens(self) -> np.ndarray:
         """o(x_i|a_i,h) of every training token for the states of its label, up to a factor: (n_tokens, m)."""
@@ -58,7 +68,7 @@ class Emissions(Protocol):
 
 @dataclass(frozen=True)
 class TrainingChain:
-    """Labels of a training corpus and the states each may have.
+    """Labels of a training corpus and the number of states that each may have.
 
     Attributes
     ----------
@@ -66,7 +76,7 @@ class TrainingChain:
     offsets : int64 array, shape (n_sequences + 1,)
         No sequence is empty.
     sizes : int64 array, shape (n_labels,)
-        States of each label.
+        Number of states of each label.
     """
 
     labels: np.ndarray
@@ -87,7 +97,16 @@ class TrainingChain:
 
 @dataclass(frozen=True)
 class RefinedChain:
-    """The probabilities of a refinement HMM, but for its emissions."""
+    """The probabilities of a refinement HMM without its emissions.
+
+    Attributes
+    ----------
+    initial : array, shape (S,)
+    transition : array, shape (S, S)
+    final : array, shape (S,)
+    starts : int64 array, shape (n_labels + 1,)
+        Where the states of each label begin.
+    """
 
     initial: np.ndarray
     transition: np.ndarray
@@ -95,7 +114,7 @@ class RefinedChain:
     starts: np.ndarray
 
     def operators(self) -> ChainOperators:
-        """As the forward-backward algorithm takes them (proposition 4.1)."""
+        """The same as operators of the forward-backward algorithm (proposition 4.1)."""
         return diagonal_operators(self.initial, self.transition, self.final, self.starts)
 
 
@@ -107,19 +126,19 @@ class CellEmissions:
         self.model: CellVectors
 
     def of_tokens(self) -> np.ndarray:
-        """Of the finest cell of each token."""
-        return self.model.vectors[self.cells.of_pair][self.cells.of_token]
+        """The vector of the finest cell of each token, (n_tokens, m)."""
+        return self.model.vectors[self.cells.finest]
 
     def update(self, posteriors: np.ndarray) -> None:
-        """Average the posteriors over cells."""
+        """Average the posteriors, (n_tokens, m), over cells."""
         chain = self.chain
         width = posteriors.shape[1]
         used = np.arange(width) < chain.sizes[:, None]
         shares = np.ones((len(chain.sizes), width))
         shares[used] = chain.state_totals(np.arange(len(posteriors)), posteriors)
         shares[used] /= np.repeat(np.bincount(chain.labels, minlength=len(chain.sizes)), chain.sizes)
-        sums = self.cells.add_up(posteriors) / np.maximum(shares, 1e-12)[self.cells.labels]
-        vectors = self.cells.back_off(sums, np.ones_like(shares))
+        sums = self.cells.add_up(posteriors) / np.maximum(shares, SMALLEST_SHARE)[self.cells.labels]
+        vectors = self.cells.back_off(sums, np.ones_like(shares), per="cell")
         mixed = (1 - self.mix) * vectors + self.mix
         self.model = CellVectors(mixed, np.ones(int(chain.sizes.sum())), chain.starts)
 
@@ -146,8 +165,7 @@ def chain_from_counts(chain: TrainingChain, begins: np.ndarray, moves: np.ndarra
 
 def chain_from_states(chain: TrainingChain, states: np.ndarray, emissions: Emissions) -> RefinedChain:
     """Count with given states (n_tokens,) of the tokens."""
-    posteriors = np.zeros((len(states), int(chain.sizes.max())))
-    posteriors[np.arange(len(states)), states] = 1.0
+    posteriors = state_shares(states, chain.sizes[chain.labels])
     flat = chain.starts[chain.labels] + states
     inner = np.ones(len(states), bool)
     inner[chain.offsets[1:] - 1] = False

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from spectragram.data.labelled import Labelled, LabelledFile, Layout, as_labelled
+from spectragram.data.signatures import VERSION
 from spectragram.engine import single_threaded_blas
 from spectragram.engine.progress import progress
-from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, whole_or_nothing
+from spectragram.estimator import Estimator, fitting
 from spectragram.metrics import label_table, per_second, span_table, tagging_scores
+from spectragram.predictions import Predictions
 from spectragram.tagging.codebook import are_frames
-from spectragram.tagging.model import Member
+from spectragram.tagging.learners import train
+from spectragram.tagging.member import Member
+from spectragram.tagging.model import Model
 from spectragram.tagging.sequences import Observations
-from spectragram.tagging.settings import (
-    DECODINGS,
-    EMISSIONS,
-    FRAMES_A_STATE,
-    LEARNERS,
-    TOKENS_A_STATE,
-    Settings,
-    emits_gaussians,
-    presets,
-)
-from spectragram.tagging.trained import Sequences, Trained
-from spectragram.tagging.training import Labels, train
+from spectragram.tagging.settings import DECODINGS, settings_of
 
 __all__ = ["Tagger"]
+
+Fixed = Iterable[Sequence[str | None]]
+"""For each sequence the labels that are known, None where they are not."""
 
 
 class Tagger(Estimator):
@@ -39,46 +36,52 @@ class Tagger(Estimator):
     Parameters
     ----------
     n_states : int, optional
-        Hidden states of a frequent label; rare labels get fewer. Default: that of the preset.
+        Hidden states of a frequent label; rare labels get fewer. By default the preset chooses.
     learner : str
         ``spectral+em`` (clusters of spectral vectors refined by EM; the most accurate), ``spectral`` (the paper's;
-        no iterations), ``pivot``, ``pivot+em``, ``em`` (random starts), ``hmm`` (one state per label, which the data
-        name: counting; of ``Automaton`` the learner of this name finds hidden states by anchors and EM), ``unigram``
-        (no context).
+        no iterations), ``pivot``, ``pivot+em``, ``em`` (random starts), ``hmm`` (one state for each label, so learning
+        is counting; the learner of this name of ``Automaton`` finds hidden states by anchors and EM), ``unigram`` (no
+        context).
     preset : {"fast", "default", "best"}
         Sets ``n_states``, ``max_iter`` and ``n_models`` where they are not given.
     n_models : int, optional
-        Members of an ensemble, trained with other seeds and noised features.
+        Members of an ensemble, which differ in their seeds and in noise on their features.
     max_iter : int, optional
         EM iterations; with ``dev`` data the best one is kept.
     n_starts : int
         Random starts of ``em``.
     decoding : {"auto", "marginal", "legal"}
-        Each token's most probable label, or the best sequence in which spans are well formed (I-X only inside a
-        span of X); ``auto`` is ``legal`` where labels mark spans.
+        ``marginal`` takes the most probable label of each token, ``legal`` the best sequence in which spans are well
+        formed (I-X only inside a span of X); ``auto`` is ``legal`` if labels mark spans and ``marginal`` if not.
     views : dict, optional
-        Templates of the views ``future``, ``past``, ``present`` and ``destiny``, those not named as usual; see
-        :mod:`spectragram.tagging.features`.
+        Templates of the views ``future``, ``past``, ``present`` and ``destiny``. Views that are not named keep their
+        usual templates; see :mod:`spectragram.tagging.features`.
     backoff : float
-        Tokens that the opinion of the coarser class of a word is worth.
+        How many tokens the estimate of a coarser class of words is worth to a finer one. The default was chosen
+        by hand.
     smoothing, ridge : float
-        ``spectral``: pull of third-order moments towards lower-order ones; damping of small singular values.
+        For ``spectral``: how strongly third-order moments are drawn to lower-order ones, and how strongly small
+        singular values are damped. The defaults were chosen on the dev parts of EWT and CoNLL-2000.
     emissions : {"auto", "classes", "gaussian"}
-        Frames of speech: as classes of a codebook, or with a Gaussian for every state.
+        For frames of speech: classes of a codebook, or a Gaussian for every state. ``auto`` takes Gaussians if the
+        learner has them.
     n_codes : int
-        Size of that codebook.
+        Size of the codebook. The default was chosen on the dev part of the TIMIT sample.
     emission_weight : float, optional
-        Exponent of the likelihood of an observation; 1 for text and less for frames, where not given.
+        Exponent of the likelihood of an observation. By default 1 for text, less for frames.
     random_state, n_jobs, verbose
+        Seed; threads to use (-1 is all cores); whether to show progress.
 
     Attributes
     ----------
-    classes_ : list of str
+    model_ : Model
+        All that was learned.
+    labels_ : list of str
         Labels, in the order of the columns of marginals.
     members_ : list of Member
         The trained models, one unless ``n_models`` says otherwise; none for ``unigram``.
-    n_negative_ : int
-        Negative marginals set to zero in the last prediction (``spectral`` only).
+    layout_ : Layout
+        Where files have observations and labels.
     summary_ : dict
 
     Examples
@@ -90,6 +93,9 @@ class Tagger(Estimator):
     """
 
     kind = "tagger"
+    model_type = Model
+    model_: Model
+    meanings: ClassVar = {"word classes": VERSION}
 
     def __init__(
         self,
@@ -109,7 +115,7 @@ class Tagger(Estimator):
         n_codes: int = 1000,
         emission_weight: float | None = None,
         random_state: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int | None = -1,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
@@ -130,162 +136,140 @@ class Tagger(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
-    def fit(self, X: Sequences, y: Labels, *, dev: tuple[Sequences, Labels] | None = None) -> Self:
+    @fitting
+    def fit(self, X: Labelled, y: Iterable[Any] | None = None, *, dev: Labelled | None = None) -> Self:
         """Learn from sequences of observations and their labels.
 
         Parameters
         ----------
-        X : list of sequences
-            Tokens are strings, or tuples of strings (word, part of speech); or each sequence is a matrix of frames.
-        y : list of sequences of str
-            A label for every token.
-        dev : (X, y), optional
-            Held-out data by which the best EM iteration is chosen.
+        X : path, LabelledFile or iterable of sequences
+            A column file, CoNLL-U file or .npz archive of frames; or what
+            :func:`~spectragram.data.labelled.read_labelled` returns, for files of another layout than the usual one; or
+            CoNLL-U sentences; or, with ``y``, sequences of tokens. Tokens are strings, or tuples of strings (word, part
+            of speech); or each sequence is a matrix of frames.
+        y : iterable of sequences of str, optional
+            A label for every token, if X does not hold them.
+        dev : path, LabelledFile or pair (X, y), optional
+            Held-out data by which the best EM iteration is chosen. A file is read in the layout of X.
         """
-        started = time.perf_counter()
-        self._check_parameters()
-        listed = list(X)
-        settings = self._settings(frames=are_frames(listed))
+        data = as_labelled(X, y)
+        held_out = None if dev is None else as_labelled(dev, layout=data.layout)
+        settings = settings_of(self, frames=are_frames(data.X))
         with single_threaded_blas(), progress("training", settings.n_steps, enabled=self.verbose) as report:
-            trained, observed = train(listed, y, settings, views=self.views, dev=dev, report=report)
-        self._keep(trained)
-        self.summary_ = self._summary(observed, time.perf_counter() - started)
+            self.model_, observed = train(data, settings, dev=held_out, n_jobs=self.n_jobs, report=report)
+        self.summary_ = _summary(self.model_, settings.learner, observed)
         return self
 
-    def _keep(self, trained: Trained) -> None:
-        """Take the model over; nothing has been predicted with it yet."""
-        self._trained = trained
-        self.n_negative_ = 0
+    def predict(
+        self, X: Labelled, *, fixed: Fixed | None = None, decoding: str | None = None
+    ) -> Predictions[list[str]]:
+        """The labels of each sequence.
 
-    def predict(self, X: Sequences, *, fixed: Iterable[Sequence[str | None]] | None = None) -> list[list[str]]:
-        """The labels of each sequence; ``fixed`` gives labels that are known (None where not), which it keeps."""
-        self._choose("decoding", self.decoding, DECODINGS)
-        observed, probabilities, known = self._probabilities(X, fixed)
-        if self.decoding == "marginal":
-            best = probabilities.argmax(axis=1)
-        else:
-            best = self._trained.best_path(probabilities, observed.offsets, known)
-        names = [self.classes_[i] for i in best.tolist()]
-        return [names[a:b] for a, b in pairwise(observed.offsets.tolist())]
+        Parameters
+        ----------
+        X : path, LabelledFile or iterable of sequences
+            As for :meth:`fit`; labels are ignored and need not be there. Files are read in the layout of training.
+        fixed : iterable of sequences of str or None, optional
+            Labels that are known, None where they are not. They are kept, and the others follow from them.
+        decoding : {"auto", "marginal", "legal"}, optional
+            In place of the one that the tagger was trained with.
 
-    def predict_marginals(
-        self, X: Sequences, *, fixed: Iterable[Sequence[str | None]] | None = None
-    ) -> list[np.ndarray]:
-        """p(label | sequence) of every token: one array (length, n_labels) a sequence, rows sum to one."""
-        observed, probabilities, _ = self._probabilities(X, fixed)
-        return [probabilities[start:stop] for start, stop in pairwise(observed.offsets.tolist())]
+        ``diagnostics`` counts the ``negative`` marginals that were set to zero and the tokens that were labelled
+        without their context because no marginal was positive (``fallbacks``); only ``spectral`` has any.
+        """
+        self._require_fitted()
+        chosen = self._choose("decoding", self.model_.decoding if decoding is None else decoding, DECODINGS)
+        observed, probabilities, known, repaired = self._probabilities(X, fixed)
+        best = self.model_.decode(probabilities, observed.offsets, fixed=known, decoding=chosen)
+        names = [self.model_.labels[i] for i in best.tolist()]
+        return Predictions((names[a:b] for a, b in pairwise(observed.offsets.tolist())), repaired)
+
+    def marginals(self, X: Labelled, *, fixed: Fixed | None = None) -> Predictions[np.ndarray]:
+        """p(label | sequence) of every token: one array (length, n_labels) for each sequence; rows sum to one.
+
+        X, ``fixed`` and ``diagnostics`` as for :meth:`predict`; columns are in the order of ``labels_``.
+        """
+        self._require_fitted()
+        observed, probabilities, _, repaired = self._probabilities(X, fixed)
+        return Predictions((probabilities[a:b] for a, b in pairwise(observed.offsets.tolist())), repaired)
 
     def _probabilities(
-        self, X: Sequences, fixed: Iterable[Sequence[str | None]] | None
-    ) -> tuple[Observations, np.ndarray, np.ndarray | None]:
-        """Observations, their distributions over labels (n_tokens, n_labels), and the numbers of known labels."""
-        self._require_fitted()
-        trained = self._trained
-        observed = trained.observe(X)
-        known = None if fixed is None else trained.encode_fixed(fixed, observed)
-        weight = self._settings(frames=trained.codebook is not None).emission_weight
-        found, self.n_negative_ = trained.probabilities(observed, weight=weight, fixed=known, n_jobs=self.n_jobs)
-        return observed, found, known
+        self, X: Labelled, fixed: Fixed | None
+    ) -> tuple[Observations, np.ndarray, np.ndarray | None, dict[str, int]]:
+        """Observations, their distributions over labels (n_tokens, n_labels), the known labels, and what was
+        repaired."""
+        model = self.model_
+        observed = model.observe(as_labelled(X, layout=model.layout, labels=False).X)
+        known = None if fixed is None else model.encode_fixed(fixed, observed)
+        found, repaired = model.probabilities(observed, fixed=known, n_jobs=self.n_jobs)
+        return observed, found, known, repaired
 
-    def score(self, X: Sequences, y: Labels) -> float:
+    def score(self, X: Labelled, y: Iterable[Any] | None = None) -> float:
         """Share of tokens labelled right, 0 to 1, for scikit-learn's model selection."""
         return self.evaluate(X, y)["accuracy"] / 100
 
-    def evaluate(self, X: Sequences, y: Labels) -> dict[str, Any]:
+    def evaluate(self, X: Labelled, y: Iterable[Any] | None = None) -> dict[str, Any]:
         """Scores in percent (:func:`spectragram.metrics.tagging_scores`), and under ``labels`` a row for every label.
 
-        Where labels mark spans these are rows for types of spans. ``unknown`` counts the tokens whose words training
-        never saw, ``negative`` is ``n_negative_``.
+        If labels mark spans, the rows are those of types of spans. ``unknown`` counts the tokens whose words training
+        never saw; ``negative`` and ``fallbacks`` are the diagnostics of :meth:`predict`.
         """
-        sequences: list[Any] = list(X)
-        gold = list(y)
-        self.predict(sequences[:1])  # what is compiled or read on first use is not part of the speed
+        self._require_fitted()
+        data = as_labelled(X, y, self.model_.layout)
+        self.predict(_first(data))  # the speed does not include what is compiled or read on first use
         started = time.perf_counter()
-        predicted = self.predict(sequences)
+        predicted = self.predict(data)
         seconds = time.perf_counter() - started
         words = known = None
-        if self._trained.codebook is None:
-            words = [[t if isinstance(t, str) else t[0] for t in sequence] for sequence in sequences]
+        if self.model_.codebook is None:
+            words = [[t if isinstance(t, str) else t[0] for t in sequence] for sequence in data.X]
             known = self.known_words_
-        scores = tagging_scores(gold, predicted, words=words, known=known)
+        scores = tagging_scores(data.y, predicted, words=words, known=known)
         table = span_table if "span_f1" in scores else label_table
-        return scores | {
-            "tokens_per_second": per_second(int(scores["tokens"]), seconds),
-            "negative": self.n_negative_,
-            "labels": table(gold, predicted),
-        }
+        return (
+            scores
+            | {"tokens_per_second": per_second(int(scores["tokens"]), seconds)}
+            | predicted.diagnostics
+            | {"labels": table(data.y, predicted)}
+        )
 
     @property
-    def classes_(self) -> list[str]:
+    def labels_(self) -> list[str]:
         """Labels, in the order of the columns of marginals."""
         self._require_fitted()
-        return self._trained.labels
+        return self.model_.labels
 
     @property
     def members_(self) -> list[Member]:
         """The trained models; none for ``unigram``."""
         self._require_fitted()
-        return self._trained.members
+        return self.model_.members
+
+    @property
+    def layout_(self) -> Layout:
+        """Where files have observations and labels, as in the training data."""
+        self._require_fitted()
+        return self.model_.layout
 
     @property
     def known_words_(self) -> frozenset[str]:
         """The first column of all observations seen in training."""
         self._require_fitted()
-        return self._trained.lexicon.words()
+        return self.model_.lexicon.words()
 
-    # -- training --------------------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        for name, choices in (("learner", LEARNERS), ("decoding", DECODINGS), ("emissions", EMISSIONS)):
-            self._choose(name, getattr(self, name), choices)
-        for name, least in (("n_states", 1), ("n_models", 1), ("max_iter", 0)):
-            self._check_whole(name, least)
-        for name, least in (("n_starts", 1), ("n_codes", 1)):
-            self._check_whole(name, least, or_else=())
-        for name in ("smoothing", "ridge"):
-            self._check_number(name)
-        for name in ("backoff", "emission_weight"):
-            self._check_number(name, above=True)
-        for name in ("ridge", "backoff"):
-            if getattr(self, name) is None:
-                raise InputError(f"{name}=None", remedy="give a number")
-        if self.views is not None and not isinstance(self.views, dict):
-            raise InputError(f"views={self.views!r}", remedy="give a dict of lists of templates by view")
+def _first(data: LabelledFile) -> LabelledFile:
+    return replace(data, X=data.X[:1], y=data.y[:1], records=data.records[:1])
 
-    def _settings(self, *, frames: bool) -> Settings:
-        """Every choice made, by presets where it was not given, for text or for frames of speech."""
-        gaussian = emits_gaussians(self.learner, self.emissions, frames=frames)
-        return Settings(
-            learner=self.learner,
-            n_starts=self.n_starts,
-            backoff=self.backoff,
-            ridge=self.ridge,
-            gaussian=gaussian,
-            tokens_a_state=FRAMES_A_STATE if gaussian else TOKENS_A_STATE,
-            n_codes=self.n_codes,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-            **self._with_preset(presets(self.learner, frames=frames, gaussian=gaussian)),
-        )
 
-    def _summary(self, observed: Observations, seconds: float) -> dict[str, Any]:
-        states = [int(member.operators.label_starts[-1]) for member in self.members_[:1]]
-        return {
-            "learner": self.learner,
-            "states": states[0] if states else len(self.classes_),
-            "models": len(self.members_),
-            "sentences": len(observed),
-            "tokens": len(observed.tokens),
-            "types": len({observation[0] for observation in observed.types}),
-            "labels": len(self.classes_),
-            "seconds": round(seconds, 2),
-        }
-
-    # -- model files -----------------------------------------------------------------------------------------------
-
-    def _get_state(self) -> State:
-        return self._trained.to_state()
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._keep(Trained.from_state(values, arrays))
+def _summary(model: Model, learner: str, observed: Observations) -> dict[str, Any]:
+    states = int(model.members[0].operators.label_starts[-1]) if model.members else len(model.labels)
+    return {
+        "learner": learner,
+        "states": states,
+        "models": len(model.members),
+        "sentences": len(observed),
+        "tokens": len(observed.tokens),
+        "types": len({observation[0] for observation in observed.types}),
+        "labels": len(model.labels),
+    }

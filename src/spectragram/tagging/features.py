@@ -10,7 +10,7 @@ Given label and hidden state, future and past are independent, and so are presen
 templates; a template is a product of atoms, each an aspect of the token at a distance: ``"label[1]*label[2]"``.
 
     atom         of the token at that distance
-    word         the first column: frequent words in lower case, rare ones as their class by looks
+    word         the first column: frequent words in lower case, rare ones as their class by spelling
     looks        shape and last three letters of the first column
     column1 ...  the further columns
     label        its label
@@ -29,12 +29,12 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from spectragram.data.signatures import neutral_signature
-from spectragram.errors import InputError
+from spectragram.errors import ParameterError
+from spectragram.learning.words import RARE
 from spectragram.tagging.sequences import Observations
 
 __all__ = ["SPEECH_VIEWS", "Views", "extract_views", "text_views", "token_atoms"]
 
-RARE = 5
 _ATOM = re.compile(r"([a-z]+\d*)\[([+-]?\d+)\]")
 
 
@@ -51,11 +51,13 @@ class Views:
         """The same with the named views replaced."""
         unknown = set(views) - {field.name for field in fields(self)}
         if unknown:
-            raise InputError(f"no view {min(unknown)!r}", remedy="there are future, past, present and destiny")
+            raise ParameterError(
+                "views", min(unknown), "is not a view", remedy="there are future, past, present and destiny"
+            )
         return replace(self, **{name: tuple(templates) for name, templates in views.items()})
 
     def without(self, *atoms: str) -> Views:
-        """The same less every template that uses one of the atoms, for ablations."""
+        """The same without the templates that use one of the atoms, for ablations."""
         kept = {
             field.name: tuple(t for t in getattr(self, field.name) if not {atom for atom, _ in _parse(t)} & set(atoms))
             for field in fields(self)
@@ -106,7 +108,9 @@ def _parse(template: str) -> list[tuple[str, int]]:
     for part in template.split("*"):
         match = _ATOM.fullmatch(part.strip())
         if match is None:
-            raise InputError(f"the template {template!r}", remedy="write atoms as in 'word[0]' or 'label[1]*label[2]'")
+            raise ParameterError(
+                "views", template, "is not a template", remedy="write atoms as in word[0] or label[1]*label[2]"
+            )
         atoms.append((match[1], int(match[2])))
     return atoms
 
@@ -168,7 +172,7 @@ def extract_views(atoms: dict[str, np.ndarray], offsets: np.ndarray, templates: 
         key = np.zeros(n_tokens, np.int64)
         for name, distance in _parse(template):
             if name not in atoms:
-                raise InputError(f"no atom {name!r} (in {template!r})", remedy=f"there are {', '.join(atoms)}")
+                raise ParameterError("views", template, f"has no atom {name!r}", remedy=f"there are {', '.join(atoms)}")
             value = atoms[name]
             key = key * (int(value.max()) + 2) + _at(value, sequence, distance)
         distinct, column = np.unique(key, return_inverse=True)

@@ -1,10 +1,11 @@
 """Hidden states that emit vectors: one Gaussian with full covariance for every state of every label.
 
-Few frames reach a state, so its covariance leans on that of its label and on the pooled one:
+A state has few frames, so its covariance is drawn to that of its label S_a and to the pooled one S:
 
     Sigma_h = (1 - w) [ lambda S_h + (1 - lambda) (S_a + S) / 2 ] + w S,     lambda = c_h / (c_h + k)
 
-Frames ten milliseconds apart are far from independent, so densities enter with an exponent below 1.
+with c_h the expected number of frames of the state. Frames that are ten milliseconds apart are far from independent, so
+densities enter with an exponent below 1.
 """
 
 from __future__ import annotations
@@ -21,10 +22,15 @@ from spectragram.tagging.em import TrainingChain
 __all__ = ["GaussianEmissions", "GaussianStates"]
 
 FRAMES_OF_LABEL = 100.0
-"""k: frames that the label's covariance is worth."""
+"""k: how many frames the covariance of the label is worth. Chosen on the dev part of the TIMIT sample."""
 MEAN_OF_LABEL = 2.0
+"""How many frames the mean of the label is worth. Chosen by hand, not tuned."""
 POOLED_SHARE = 0.4
+"""w. Chosen on the dev part of the TIMIT sample."""
 JITTER = 1e-3
+"""Added to variances, which are about 1 in normalised frames, so that covariances can be inverted. Chosen by hand."""
+SMALLEST_DENSITY = 1e-30
+"""A guard against a product of zeros; any tiny value does."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class GaussianStates:
     whitening : float64 array, shape (S, d, d)
         Inverse Cholesky factors W: the quadratic form is |W (x - mean)|^2.
     starts : int64 array, shape (n_labels + 1,)
-        Runs of states of the labels.
+        Where the states of each label begin.
     """
 
     means: np.ndarray
@@ -47,7 +53,7 @@ class GaussianStates:
     def __post_init__(self) -> None:
         n_states, d = self.means.shape
         if self.whitening.shape != (n_states, d, d) or self.starts[-1] != n_states:
-            raise ValueError("Gaussians of unequal size")
+            raise ValueError("the Gaussians do not fit together")
 
     def log_densities(self, frames: np.ndarray, states: np.ndarray) -> np.ndarray:
         """log N(x; mean, Sigma) of frames (n, d) in the given states, up to one constant: (n, len(states))."""
@@ -87,7 +93,7 @@ class GaussianEmissions:
         for a, rows in enumerate(self.rows):
             logs = self.weight * self.model.log_densities(self.frames[rows], np.arange(starts[a], starts[a + 1]))
             found[rows, : logs.shape[1]] = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return np.maximum(found, 1e-30)
+        return np.maximum(found, SMALLEST_DENSITY)
 
     def update(self, posteriors: np.ndarray) -> None:
         """Means and covariances of all states from p(h|x)."""

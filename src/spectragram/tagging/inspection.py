@@ -1,4 +1,4 @@
-"""What the hidden states of a trained tagger stand for."""
+"""What the hidden states of a trained tagger stand for, and which labels follow which."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectragram.tagging.lexicon import EXACT, INITIAL, SEPARATOR, CellVectors
+from spectragram.tagging.lexicon import CellVectors
 
 if TYPE_CHECKING:
     from spectragram.tagging.estimator import Tagger
@@ -15,9 +15,10 @@ __all__ = ["label_transitions", "typical_observations"]
 
 
 def typical_observations(tagger: Tagger, n: int = 8) -> list[tuple[str, int, list[str]]]:
-    """(label, state, its most typical observations) of the first member, where its states are probabilities.
+    """(label, state, its most typical observations) of the first member; empty if its states have no probabilities.
 
-    Typical is what the state sees often, compared with the other states of its label: C(x,a) p(h|x,a) / p(h|a).
+    Observations are ranked by C(x,a) p(h|x,a) / p(h|a): those that the state sees often, compared with the other
+    states of its label.
     """
     member = tagger.members_[0] if tagger.members_ else None
     emissions = member.emissions if member else None
@@ -27,22 +28,25 @@ def typical_observations(tagger: Tagger, n: int = 8) -> list[tuple[str, int, lis
         or len(member.operators.pair_state) != len(emissions.root)
     ):
         return []
-    lexicon = tagger._trained.lexicon
-    node = np.repeat(np.arange(len(lexicon.keys)), np.diff(lexicon.cell_starts))
-    exact = (EXACT + SEPARATOR, INITIAL + SEPARATOR)
-    is_exact = np.array([key.startswith(exact) for key in lexicon.keys])[node]
+    tree = tagger.model_.lexicon.tree
+    names = {node: "/".join(observation) for node, observation in tagger.model_.lexicon.exact()}
+    is_exact = np.zeros(len(tree.keys), bool)
+    is_exact[list(names)] = True
     rows = []
-    for a, label in enumerate(tagger.classes_):
-        own = np.flatnonzero(is_exact & (lexicon.cell_labels == a))
+    for a, label in enumerate(tagger.labels_):
+        own = np.flatnonzero(is_exact[tree.cell_nodes] & (tree.cell_labels == a))
         for h in range(emissions.starts[a + 1] - emissions.starts[a]):
-            weight = lexicon.cell_counts[own] * emissions.vectors[own, h]
+            weight = tree.cell_counts[own] * emissions.vectors[own, h]
             best = own[np.argsort(-weight, kind="stable")[:n]]
-            rows.append((label, h, ["/".join(lexicon.keys[x].split(SEPARATOR)[1:]) for x in node[best]]))
+            rows.append((label, h, [names[node] for node in tree.cell_nodes[best].tolist()]))
     return rows
 
 
 def label_transitions(tagger: Tagger) -> np.ndarray | None:
-    """Mean over states of p(next label | label), (n_labels, n_labels), where states are probabilities."""
+    """p(next label | label), (n_labels, n_labels), averaged over the states of a label.
+
+    None if the states have no probabilities, as those of ``spectral``.
+    """
     member = tagger.members_[0] if tagger.members_ else None
     if member is None or len(member.operators.pair_state) != len(member.operators.initial):
         return None

@@ -1,114 +1,151 @@
-"""From an encoded corpus to a trained member, one function per learner.
+"""From labelled sequences to a trained tagger, in the order in which things are learned.
 
-spectral      figure 4 of Stratos et al. (2013): operators from projected views, no iterations
-spectral+em   hidden states from clusters of the projected views, then a few smoothed EM iterations
-pivot         states identified by anchor features; probabilities by convex least squares
-pivot+em      the same, then EM
-em            random states, then EM; the best of several starts
-hmm           one state per label: counting
+    sequences and labels -> observations -> lexicon -> legal labels -> views -> members -> model
+
+Each member is trained by one of the learners:
+
+    spectral      figure 4 of Stratos et al. (2013): operators from projected views, no iterations
+    spectral+em   hidden states from clusters of the projected views, then a few smoothed EM iterations
+    pivot         states identified by anchor features; probabilities by convex least squares
+    pivot+em      the same, then EM
+    em            random states, then EM; the best of several starts
+    hmm           one state per label: counting
+    unigram       no member at all: the lexicon alone
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 
+from spectragram.data.labelled import LabelledFile, Layout
+from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import Report, silent
-from spectragram.learning.em import refine
-from spectragram.tagging.cells import Cells, learn_lexicon
-from spectragram.tagging.clusters import cluster_states, states_per_label
-from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
-from spectragram.tagging.features import Views, extract_views, token_atoms
-from spectragram.tagging.gaussians import GaussianEmissions
-from spectragram.tagging.lexicon import CellVectors
-from spectragram.tagging.model import Member
-from spectragram.tagging.pivot import pivot_chain
-from spectragram.tagging.projection import Projection, project_views
-from spectragram.tagging.sequences import Observations
+from spectragram.errors import InputError
+from spectragram.learning.ensembles import train_members
+from spectragram.learning.states import random_states
+from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
+from spectragram.tagging.decoding import legal_moves
+from spectragram.tagging.em import CellEmissions, TrainingChain, chain_from_states
+from spectragram.tagging.lexicon import learn_lexicon
+from spectragram.tagging.member import Member
+from spectragram.tagging.model import Model
+from spectragram.tagging.pivot import learn_pivot
+from spectragram.tagging.sequences import Observations, encode_labels, read_observations
 from spectragram.tagging.settings import Settings
-from spectragram.tagging.spectral import Samples, estimate_operators, inverted, with_constant
+from spectragram.tagging.spectral import learn_spectral
+from spectragram.tagging.training import Judge, Training
 
-__all__ = ["Judge", "Training", "learn", "prefers_looks"]
+__all__ = ["train"]
 
+NOISE_OF_MEMBERS = 0.3
+"""Standard deviation of the factors that features are multiplied by, in all members but the first. As for the parser,
+after Narayan & Cohen (2016)."""
 CLUSTER_DIMS = 12
-PULL_OF_CLASS = 5.0
-"""Tokens that the coarser class is worth in averages of projected destinies."""
+"""Dimensions of each view that is clustered. Chosen by hand, not tuned: dimensions are weighted by their singular
+values, so further ones hardly count."""
 HELD_OUT = 10
-"""Every so many-th sequence decides choices that training makes for itself."""
-WITHOUT_FEATURES = ("hmm", "em")
-"""Learners that never look at the views."""
-
-Judge = Callable[[Member], float]
-"""Accuracy of a member on held-out data."""
+"""Every tenth sequence is held out to decide whether words back off by their looks. Chosen by hand, not tuned."""
 
 
-@dataclass(frozen=True)
-class Training:
-    """An encoded corpus: observations, labels, where they fall in the lexicon, and the views to look through."""
+def train(
+    data: LabelledFile,
+    settings: Settings,
+    *,
+    dev: LabelledFile | None = None,
+    n_jobs: int | None = 1,
+    report: Report = silent,
+) -> tuple[Model, Observations]:
+    """The trained tagger, and the observations that it was trained on.
 
-    observed: Observations
-    labels: np.ndarray
-    n_labels: int
-    cells: Cells
-    views: Views
-    settings: Settings
-    judge: Judge | None = None
-    report: Report = silent
-
-    @cached_property
-    def features(self) -> dict[str, np.ndarray]:
-        """Feature numbers of all tokens by view."""
-        atoms = token_atoms(self.observed, self.labels)
-        names = ("future", "past", "present", "destiny")
-        found = {name: extract_views(atoms, self.observed.offsets, getattr(self.views, name)) for name in names}
-        if self.settings.gaussian and self.observed.frames is not None:
-            found["present"] = self.observed.frames  # the vector itself, not the class it falls into
-        return found
-
-    def with_jobs(self, n_jobs: int) -> Training:
-        """The same training on another number of threads; features are computed once for all copies."""
-        copy = replace(self, settings=replace(self.settings, n_jobs=n_jobs))
-        if self.settings.learner not in WITHOUT_FEATURES:
-            copy.__dict__["features"] = self.features
-        return copy
-
-    def along(self, n_dims: int, seed: int, noise: float) -> Projection:
-        """Future against past."""
-        return self._project("future", "past", n_dims, 2 * seed, noise)
-
-    def across(self, n_dims: int, seed: int, noise: float) -> Projection:
-        """Present against destiny."""
-        return self._project("present", "destiny", n_dims, 2 * seed + 1, noise)
-
-    def _project(self, left: str, right: str, n_dims: int, seed: int, noise: float) -> Projection:
-        views = (self.features[left], self.features[right])
-        n_jobs = self.settings.n_jobs
-        return project_views(self.labels, self.n_labels, *views, n_dims, seed=seed, noise=noise, n_jobs=n_jobs)
-
-    def chain(self, n_states: int) -> TrainingChain:
-        """The chain with at most ``n_states`` states for each label."""
-        sizes = states_per_label(self.labels, self.n_labels, n_states, self.settings.tokens_a_state)
-        return TrainingChain(self.labels, self.observed.offsets, sizes)
-
-    def emissions(self, chain: TrainingChain) -> CellEmissions | GaussianEmissions:
-        """The emission model to train with the chain."""
-        if self.settings.gaussian:
-            assert self.observed.frames is not None
-            return GaussianEmissions(self.observed.frames, chain, self.settings.emission_weight)
-        return CellEmissions(self.cells, chain)
+    ``dev`` is held-out data that chooses the EM iteration.
+    """
+    observed, labels, names, codebook = _encode(data, settings)
+    n_labels, is_speech = len(names), codebook is not None
+    by_looks = not is_speech and prefers_looks(observed, labels, n_labels, settings.backoff)
+    lexicon, cells = learn_lexicon(observed, labels, n_labels, kappa=settings.backoff, by_looks=by_looks)
+    model = Model(
+        labels=names,
+        n_columns=observed.n_columns,
+        lexicon=lexicon,
+        legal=legal_moves(names, labels, observed.offsets),
+        codebook=codebook,
+        decoding=settings.decoding,
+        emission_weight=settings.emission_weight,
+        layout=_layout_of(data.layout, observed.n_columns, frames=is_speech),
+    )
+    views = settings.views_for(observed.n_columns, frames=is_speech)
+    judge = None if dev is None else _judge(model, dev, n_jobs)
+    training = Training(observed, labels, n_labels, cells, views, settings, judge=judge, report=report)
+    return replace(model, members=_members(training, n_jobs)), observed
 
 
-def learn(training: Training, seed: int, noise: float = 0.0) -> Member:
-    """Train one member; ``noise`` perturbs the features, so that members of an ensemble differ."""
-    member = _learn(training, seed, noise)
-    training.report()
-    return member
+def _encode(data: LabelledFile, settings: Settings) -> tuple[Observations, np.ndarray, list[str], Codebook | None]:
+    """Observations and labels as numbers, without empty sequences; the names of labels; the codebook of frames."""
+    codebook = None
+    if are_frames(data.X):
+        frames, offsets = stacked_frames(data.X)
+        _refuse_nothing(len(frames))
+        codebook = Codebook.fit(frames, 1 if settings.gaussian else settings.n_codes, seed=settings.random_state)
+        observed = codebook.observe(frames, offsets)
+    else:
+        observed = read_observations(data.X)
+        _refuse_nothing(len(observed.tokens))
+    labels, vocabulary = encode_labels(data.y, observed.offsets)
+    kept, _ = observed.select(np.flatnonzero(np.diff(observed.offsets)))
+    return kept, labels, list(vocabulary.words), codebook
+
+
+def _refuse_nothing(n_tokens: int) -> None:
+    if not n_tokens:
+        raise InputError("no tokens to learn from", remedy="give at least one sequence with a label for each token")
+
+
+def _layout_of(layout: Layout, n_columns: int, *, frames: bool) -> Layout:
+    """The layout of later files. Sequences that come from no file have none, so the usual one is assumed."""
+    if layout.format != "auto":
+        return layout
+    if frames:
+        return layout.with_format("npz")
+    return replace(layout, columns=tuple(range(n_columns))).with_format("columns")
+
+
+def _judge(model: Model, dev: LabelledFile, n_jobs: int | None) -> Judge:
+    """Accuracy of a member on held-out data."""
+    observed = model.observe(dev.X)
+    gold, _ = encode_labels(dev.y, observed.offsets, Vocabulary(model.labels))
+    if not (gold >= 0).any():
+        raise InputError(
+            "held-out data without a single label of the training data",
+            remedy=f"give data labelled like it: {', '.join(model.labels[:5])} ...",
+        )
+
+    def accuracy(member: Member) -> float:
+        marginals = member.marginals(model.lexicon, observed, weight=model.emission_weight, n_jobs=n_jobs)
+        marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        return float((marginals.argmax(axis=1) == gold).mean())
+
+    return accuracy
+
+
+def _members(training: Training, n_jobs: int | None) -> list[Member]:
+    settings = training.settings
+    if settings.learner == "unigram":
+        training.report()
+        return []
+
+    def learn(number: int, n_jobs: int) -> Member:
+        noise = NOISE_OF_MEMBERS if number else 0.0
+        member = _learn(training.with_jobs(n_jobs), settings.random_state + number, noise)
+        training.report()
+        return member
+
+    return train_members(learn, settings.n_models, n_jobs)
 
 
 def _learn(training: Training, seed: int, noise: float) -> Member:
+    """Train one member; ``noise`` perturbs the features, so that members of an ensemble differ."""
     learner = training.settings.learner
     if learner == "hmm":
         return learn_hmm(training)
@@ -128,73 +165,15 @@ def learn_hmm(training: Training) -> Member:
     )
 
 
-def learn_spectral(training: Training, seed: int, noise: float = 0.0) -> Member:
-    """Operators in the coordinates of the projected views (figure 4)."""
-    settings, labels = training.settings, training.labels
-    n_dims = max(settings.n_states - 1, 0)
-    along, across = training.along(n_dims, seed, noise), training.across(n_dims, seed, noise)
-    future = with_constant(along.left)
-    ends = training.observed.offsets[1:] - 1
-    following = np.append(labels[1:], training.n_labels)
-    following[ends] = training.n_labels
-    first = np.zeros(len(labels), bool)
-    first[training.observed.offsets[:-1]] = True
-    samples = Samples(
-        labels=labels,
-        following=following,
-        first=first,
-        future=future,
-        next_future=np.roll(future, -1, axis=0),
-        past=with_constant(inverted(along, labels, settings.ridge)),
-        present=with_constant(across.left),
-        weights=np.ones(len(labels)),
-        state_sizes=along.ranks + 1,
-        observed_sizes=across.ranks + 1,
-    )
-    destiny = with_constant(inverted(across, labels, settings.ridge))
-    root = np.zeros((training.n_labels, destiny.shape[1]))
-    root[:, 0] = 1.0
-    cells = replace(training.cells, kappa=PULL_OF_CLASS)
-    sizes = samples.observed_sizes
-    emissions = CellVectors(
-        cells.back_off(cells.add_up(destiny), root),
-        root[np.arange(root.shape[1]) < sizes[:, None]],
-        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-    )
-    return Member(estimate_operators(samples, settings.smoothing), emissions)
-
-
 def learn_spectral_em(training: Training, seed: int, noise: float = 0.0) -> Member:
     """Cluster the projected views into states, then refine them by EM."""
     chain = training.chain(training.settings.n_states)
     across = training.across(CLUSTER_DIMS, seed, noise)
     views = [(across.right, across.singular_values)]
-    if not training.settings.gaussian:  # of a frame, its vector says all that present and future would
+    if not training.settings.gaussian:  # the vector of a frame says all that its present and future would
         along = training.along(CLUSTER_DIMS, seed, noise)
         views += [(along.left, along.singular_values), (across.left, across.singular_values)]
-    states = cluster_states(training.labels, chain.sizes, views, seed=seed, n_jobs=training.settings.n_jobs)
-    return _refine_states(training, chain, states)[0]
-
-
-def learn_pivot(training: Training, seed: int, noise: float, *, iterate: bool) -> Member:
-    """Anchors; then, if asked, EM from there."""
-    settings = training.settings
-    along = training.along(max(settings.n_states - 1, 0), seed, noise)
-    found = pivot_chain(
-        training.labels,
-        training.observed.offsets,
-        training.n_labels,
-        along,
-        training.features["future"],
-        training.cells,
-        settings.n_states,
-        n_jobs=settings.n_jobs,
-    )
-    if not iterate:
-        return Member(found.chain.operators(), found.emissions)
-    emissions = CellEmissions(training.cells, found.training)
-    emissions.model = found.emissions
-    return _refine(training, found.training, found.chain, emissions)[0]
+    return training.refine_states(chain, training.clusters(chain, views, seed))[0]
 
 
 def learn_em(training: Training, seed: int) -> Member:
@@ -203,31 +182,9 @@ def learn_em(training: Training, seed: int) -> Member:
     candidates = []
     for start in range(training.settings.n_starts):
         rng = np.random.default_rng([seed, start])
-        states = (rng.random(len(training.labels)) * chain.sizes[training.labels]).astype(np.int64)
-        candidates.append(_refine_states(training, chain, states))
+        states = random_states(chain.sizes[training.labels], rng)
+        candidates.append(training.refine_states(chain, states))
     return max(candidates, key=lambda candidate: candidate[1])[0]
-
-
-def _refine_states(training: Training, chain: TrainingChain, states: np.ndarray) -> tuple[Member, float]:
-    """Count with the states, then EM."""
-    emissions = training.emissions(chain)
-    return _refine(training, chain, chain_from_states(chain, states, emissions), emissions)
-
-
-def _refine(
-    training: Training, chain: TrainingChain, start: RefinedChain, emissions: CellEmissions | GaussianEmissions
-) -> tuple[Member, float]:
-    """EM iterations; with held-out data the best of them is kept. Returns the member and how good it is."""
-    settings = training.settings
-    iterations = run_em(chain, start, emissions, n_jobs=settings.n_jobs)
-    found = refine(
-        ((Member(model.operators(), emissions.model), log_likelihood) for model, log_likelihood in iterations),
-        start=Member(start.operators(), emissions.model),
-        max_iter=settings.max_iter,
-        judge=training.judge,
-        report=training.report,
-    )
-    return found.model, found.score
 
 
 def prefers_looks(observed: Observations, labels: np.ndarray, n_labels: int, kappa: float) -> bool:

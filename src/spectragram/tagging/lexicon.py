@@ -1,166 +1,145 @@
 """What an observation says about labels and hidden states, for frequent, rare and unseen observations alike.
 
-Every observation is a leaf of a tree in which it backs off to coarser classes:
+Every observation belongs to ever coarser classes, along which it backs off (:mod:`spectragram.learning.words`):
 
     word -> lower-case form -> shape and last 5 .. 1 letters -> shape -> kind of word -> anything
 
-With further columns (a part of speech) all classes above are paired with them, and the last resort is the further
-columns alone. Classes by looks (shape and suffix) are counted on rare words only, because those are what unseen
-words resemble; all others on all words. A node x with children's counts C(x, a) and parent p knows
+With further columns (a part of speech) all these classes are paired with them, and the last resort is the further
+columns alone. Classes by looks (shape and suffix) are counted on rare words only, because those are what unseen words
+resemble; all others on all words. For a class x with parent p,
 
     P(a|x)   = (C(x,a) + kappa P(a|p)) / (C(x) + kappa)
     v(x,a)   = (sum of the vectors of its tokens with label a + kappa v(p,a)) / (C(x,a) + kappa)
 
 and the observation vector of label a is c_x^a = P(a|x)/p(a) * v(x,a), which is p(x|a) E[vector | x, a] up to a
-factor p(x) that no marginal depends on. The tokens' vectors are what a learner makes of them: projected destinies
-for the spectral one (d_x^a in figure 4 of Stratos et al. 2013), posteriors of states over their mean for EM.
-
-``cells`` are the pairs (node, label) with tokens of that label below the node; everything is stored by cell.
+factor p(x) that no marginal depends on. The vectors of tokens come from the learner: projected destinies in the
+spectral one (d_x^a in figure 4 of Stratos et al. 2013), posteriors of states divided by their mean in EM.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from numba import njit
 
 from spectragram.data.signatures import neutral_signature
+from spectragram.learning.word_cells import Cells, count_words, grow
+from spectragram.learning.words import RARE, SEPARATOR, BackOffTree, class_key
 from spectragram.tagging.sequences import Observation, Observations
 
-__all__ = ["EXACT", "INITIAL", "SEPARATOR", "CellVectors", "Lexicon", "back_off_keys"]
+__all__ = ["CellVectors", "Lexicon", "back_off_keys", "learn_lexicon"]
 
 SUFFIX_LENGTHS = (5, 4, 3, 2, 1)
-SEPARATOR = "\x1f"
+"""Suffixes of an unknown word, longest first. Chosen on the dev parts of EWT and CoNLL-2000."""
 EXACT, INITIAL = "0", "0^"
-"""First parts of the names of nodes that are observations themselves."""
+"""First part of the key of an observation itself, and of one at the beginning of a sequence."""
 
 
 def back_off_keys(observation: Observation, by_looks: bool, initial: bool = False) -> list[str]:
-    """Names of the nodes of an observation, finest first, without the root.
+    """Names of the classes of an observation, finest first.
 
-    Words at the beginning of a sentence (``initial``) are nodes of their own below the same lower-case form.
+    Words at the beginning of a sequence (``initial``) are classes of their own below the same lower-case form.
 
     >>> [key.replace(SEPARATOR, "/") for key in back_off_keys(("dog", "NN"), by_looks=False)]
     ['0/dog/NN', '-/NN']
     """
     word, *rest = observation
-    keys = [SEPARATOR.join([INITIAL if initial and by_looks else EXACT, *observation])]
+    keys = [class_key(INITIAL if initial and by_looks else EXACT, *observation)]
     if by_looks:
         looks = neutral_signature(word, initial=initial, suffix_lengths=SUFFIX_LENGTHS)
         classes = [word.lower(), *looks]
-        keys += [SEPARATOR.join([str(level), name, *rest]) for level, name in enumerate(classes, start=1)]
-    return keys + [SEPARATOR.join(["-", *rest[k:]]) for k in range(len(rest))]
+        keys += [class_key(level, name, *rest) for level, name in enumerate(classes, start=1)]
+    return keys + [class_key("-", *rest[k:]) for k in range(len(rest))]
 
 
+def learn_lexicon(
+    observed: Observations, labels: np.ndarray, n_labels: int, *, kappa: float, by_looks: bool
+) -> tuple[Lexicon, Cells]:
+    """Count the labels of training observations in their classes.
+
+    Parameters
+    ----------
+    observed : Observations
+    labels : int array, shape (n_tokens,)
+    n_labels : int
+    kappa : float
+        How many tokens the estimate of the coarser class is worth.
+    by_looks : bool
+        Whether words back off to their lower-case form and to classes by shape and suffix.
+    """
+    types = zip(observed.types, observed.initial.tolist(), strict=True)
+    keys = [back_off_keys(observation, by_looks, initial) for observation, initial in types]
+    counted = np.ones((len(keys), len(keys[0])), bool)
+    if by_looks:
+        words = [observation[0] for observation in observed.types]
+        seen = count_words(words, np.bincount(observed.tokens, minlength=len(words)))
+        # Between the observation, its lower-case form and, at the end, the further columns are the classes by looks.
+        looks = slice(2, len(keys[0]) - (observed.n_columns - 1))
+        counted[:, looks] = np.array([seen[word] <= RARE for word in words])[:, None]
+    cells = grow(keys, counted, observed.tokens, labels, kappa=kappa)
+    prior = np.bincount(labels, minlength=n_labels) / len(labels)
+    return Lexicon(cells.tree, prior, by_looks), cells
+
+
+@dataclass(frozen=True)
 class Lexicon:
-    """The tree of observations with the labels seen at its nodes; nodes are numbered, parents first, root 0.
+    """The classes of observations with the labels seen in each.
 
     Attributes
     ----------
-    keys : list of str
-        Names of nodes.
-    parents : int32 array, shape (n_nodes,)
-    totals : float64 array, shape (n_nodes,)
-        C(x).
-    cell_starts : int64 array, shape (n_nodes + 1,)
-        Node x has cells ``cell_starts[x]:cell_starts[x + 1]``.
-    cell_labels, cell_counts : int32 and float64 arrays, shape (n_cells,)
+    tree : BackOffTree
     prior : float64 array, shape (n_labels,)
         p(a).
-    kappa : float
-        How many tokens the parent's opinion is worth.
+    by_looks : bool
+        Whether words back off to their lower-case form and to classes by shape and suffix.
     """
 
-    def __init__(
-        self,
-        keys: Sequence[str],
-        parents: np.ndarray,
-        totals: np.ndarray,
-        cell_starts: np.ndarray,
-        cell_labels: np.ndarray,
-        cell_counts: np.ndarray,
-        prior: np.ndarray,
-        *,
-        kappa: float,
-        by_looks: bool,
-    ) -> None:
-        self.keys = list(keys)
-        self.index = {key: node for node, key in enumerate(self.keys)}
-        self.parents, self.totals = parents, totals
-        self.cell_starts, self.cell_labels, self.cell_counts = cell_starts, cell_labels, cell_counts
-        self.prior = prior
-        self.kappa = kappa
-        self.by_looks = by_looks
+    tree: BackOffTree
+    prior: np.ndarray
+    by_looks: bool
 
     @property
     def n_labels(self) -> int:
-        """Labels seen in training."""
+        """Number of labels seen in training."""
         return len(self.prior)
 
     def nodes(self, observed: Observations) -> np.ndarray:
-        """The finest node known of each type of observation, int64; 0 (the root) where nothing is."""
-        index, by_looks = self.index, self.by_looks
+        """The finest known class of each type of observation, int64 (n_types,); 0 where none is known."""
+        tree, by_looks = self.tree, self.by_looks
         found = []
         for observation, initial in zip(observed.types, observed.initial.tolist(), strict=True):
-            node = None if initial else index.get(SEPARATOR.join([EXACT, *observation]))
-            if node is None:
-                keys = back_off_keys(observation, by_looks, initial)
-                node = next((index[key] for key in keys if key in index), 0)
-            found.append(node)
+            # Most observations are known, and then their classes need not be computed.
+            node = None if initial else tree.get(class_key(EXACT, *observation))
+            found.append(tree.find(back_off_keys(observation, by_looks, initial)) if node is None else node)
         return np.array(found, np.int64)
+
+    def exact(self) -> list[tuple[int, Observation]]:
+        """The nodes that are observations themselves, not classes, with the observations."""
+        split = ((node, key.split(SEPARATOR)) for node, key in enumerate(self.tree.keys))
+        return [(node, tuple(parts[1:])) for node, parts in split if parts[0] in (EXACT, INITIAL)]
 
     def words(self) -> frozenset[str]:
         """First columns of all observations seen in training."""
-        exact = (EXACT + SEPARATOR, INITIAL + SEPARATOR)
-        return frozenset(key.split(SEPARATOR)[1] for key in self.keys if key.startswith(exact))
+        return frozenset(observation[0] for _, observation in self.exact())
 
     def label_probabilities(self, nodes: np.ndarray) -> np.ndarray:
         """P(a|x) of each node: (n,) -> (n, n_labels)."""
-        return _label_probabilities(
-            nodes,
-            self.parents,
-            self.totals,
-            self.cell_starts,
-            self.cell_labels,
-            self.cell_counts,
-            self.prior,
-            self.kappa,
-        )
+        return self.tree.interpolate(nodes, self.tree.cell_counts[:, None], self.prior[:, None])[:, :, 0]
 
-    def vectors(self, nodes: np.ndarray, cell_vectors: np.ndarray, root: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """v(x,a) of each node, labels one after the other: (n,) -> (n, starts[-1]).
-
-        ``cell_vectors`` (n_cells, width) are those of cells, ``root`` (starts[-1],) those where a label was never
-        seen with any class of the observation, ``starts`` (n_labels + 1,) the runs of dimensions of labels.
-        """
-        return _vectors(nodes, self.parents, self.cell_starts, self.cell_labels, cell_vectors, root, starts)
-
-    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays, for model files."""
-        arrays = {
-            name: getattr(self, name)
-            for name in ("parents", "totals", "cell_starts", "cell_labels", "cell_counts", "prior")
-        }
-        return {"keys": self.keys, "kappa": self.kappa, "by_looks": self.by_looks}, arrays
+        _, arrays = self.tree.to_state()
+        return {"by_looks": self.by_looks}, arrays | {"prior": self.prior}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`; checks that the parts fit."""
-        lexicon = cls(**values, **arrays)
-        n_nodes, n_cells = len(lexicon.keys), len(lexicon.cell_labels)
-        fits = (
-            len(lexicon.parents) == len(lexicon.totals) == len(lexicon.cell_starts) - 1 == n_nodes
-            and lexicon.cell_starts[-1] == n_cells == len(lexicon.cell_counts)
-            and (lexicon.parents[1:] < np.arange(1, n_nodes)).all()
-            and (lexicon.parents[1:] >= 0).all()
-            and ((lexicon.cell_labels >= 0) & (lexicon.cell_labels < len(lexicon.prior))).all()
-        )
-        if not fits:
+        tree = BackOffTree.from_state({}, arrays)
+        if tree.cell_labels.max(initial=-1) >= len(arrays["prior"]):
             raise ValueError("the parts of the lexicon do not fit together")
-        return lexicon
+        return cls(tree, arrays["prior"], bool(values["by_looks"]))
 
 
 @dataclass(frozen=True)
@@ -174,6 +153,7 @@ class CellVectors:
     root : float64 array, shape (starts[-1],)
         v of labels never seen with any class of an observation.
     starts : int64 array, shape (n_labels + 1,)
+        Where the dimensions of each label begin.
     """
 
     vectors: np.ndarray
@@ -184,7 +164,7 @@ class CellVectors:
         """c_x^a = (P(a|x)/p(a))^weight v(x,a), looked up by type."""
         nodes = lexicon.nodes(observed)
         ratios = (lexicon.label_probabilities(nodes) / lexicon.prior) ** weight
-        vectors = lexicon.vectors(nodes, self.vectors, self.root, self.starts)
+        vectors = lexicon.tree.finest(nodes, self.vectors, self.root, self.starts)
         vectors *= np.repeat(ratios, np.diff(self.starts), axis=1)
         return lambda tokens: vectors[observed.tokens[tokens]]
 
@@ -195,36 +175,3 @@ class CellVectors:
     def __post_init__(self) -> None:
         if self.starts[-1] != len(self.root) or np.diff(self.starts).max() > self.vectors.shape[1]:
             raise ValueError("observation vectors of unequal length")
-
-
-@njit(cache=True, nogil=True)
-def _label_probabilities(nodes, parents, totals, starts, labels, counts, prior, kappa):  # type: ignore[no-untyped-def]
-    found = np.zeros((len(nodes), len(prior)))
-    for i in range(len(nodes)):
-        node, share = nodes[i], 1.0  # what coarser nodes still have to say
-        while node > 0:
-            scale = share / (totals[node] + kappa)
-            for cell in range(starts[node], starts[node + 1]):
-                found[i, labels[cell]] += scale * counts[cell]
-            share = scale * kappa
-            node = parents[node]
-        found[i] += share * prior
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _vectors(nodes, parents, cell_starts, labels, cell_vectors, root, starts):  # type: ignore[no-untyped-def]
-    found = np.empty((len(nodes), len(root)))
-    done = np.empty(len(starts) - 1, np.bool_)
-    for i in range(len(nodes)):
-        found[i] = root
-        done[:] = False
-        node = nodes[i]
-        while node > 0:  # the finest cell of a label holds the coarser ones already
-            for cell in range(cell_starts[node], cell_starts[node + 1]):
-                a = labels[cell]
-                if not done[a]:
-                    done[a] = True
-                    found[i, starts[a] : starts[a + 1]] = cell_vectors[cell, : starts[a + 1] - starts[a]]
-            node = parents[node]
-    return found

@@ -1,129 +1,153 @@
-"""What training leaves behind: operators and observation vectors, and from them marginals of labels.
+"""The trained tagger: everything that prediction needs, and nothing else.
 
-A member is one trained model. All members of an ensemble share the lexicon; their marginals are multiplied (a
-geometric mean), which rewards labels that every member finds possible.
+sequences -> observations -> marginals of every member -> distributions -> their geometric mean -> labels
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Protocol, Self
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
-from spectragram.engine import map_threads
-from spectragram.estimator import prefixed, without_prefix
-from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
-from spectragram.tagging.gaussians import GaussianStates
-from spectragram.tagging.lexicon import CellVectors, Lexicon
-from spectragram.tagging.sequences import Observations
+from spectragram.data.labelled import Layout
+from spectragram.data.vocabulary import Vocabulary
+from spectragram.engine import single_threaded_blas
+from spectragram.errors import InputError
+from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.tagging.codebook import Codebook, stacked_frames
+from spectragram.tagging.decoding import Legal, best_path
+from spectragram.tagging.lexicon import Lexicon
+from spectragram.tagging.member import Member, as_probabilities, combine
+from spectragram.tagging.sequences import Observations, encode_labels, read_observations
 
-__all__ = ["EmissionModel", "Member", "as_probabilities", "combine"]
+__all__ = ["Model"]
 
-VectorsOf = Callable[[np.ndarray], np.ndarray]
-
-FLOOR_OF_MEMBERS = 1e-4
-"""Added to every member's marginals before they are multiplied, so that none has a veto."""
-
-
-class EmissionModel(Protocol):
-    """What observations say: the vectors c_x^a of all labels, one after the other."""
-
-    @property
-    def starts(self) -> np.ndarray:
-        """Runs of observation dimensions of the labels, (n_labels + 1,)."""
-
-    def of_tokens(self, lexicon: Lexicon, observed: Observations, weight: float) -> VectorsOf:
-        """A function from token numbers (n,) to their vectors (n, starts[-1]).
-
-        ``weight`` is an exponent of p(x|a), below 1 where neighbouring observations repeat each other (speech).
-        """
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, for model files."""
+SHOWN_LABELS = 20
+"""Labels that a message lists at most; more would not help to find a typing error."""
 
 
 @dataclass(frozen=True)
-class Member:
-    """One trained model: operators of the chain, and what observations say."""
+class Model:
+    """A trained tagger.
 
-    operators: ChainOperators
-    emissions: EmissionModel
+    Attributes
+    ----------
+    labels : list of str
+    n_columns : int
+        Strings in each observation.
+    lexicon : Lexicon
+    legal : Legal or None
+        Which labels may follow which, see :func:`~spectragram.tagging.decoding.legal_moves`.
+    codebook : Codebook or None
+        For frames of speech.
+    decoding : str
+        How labels are chosen unless a call says otherwise: ``marginal`` takes each token's best label.
+    emission_weight : float
+        Exponent of the likelihood of an observation.
+    layout : Layout
+        Where files have observations and labels, as in the training data.
+    members : list of Member
+        Empty for the learner ``unigram``.
+    """
 
-    def marginals(
-        self,
-        lexicon: Lexicon,
-        observed: Observations,
-        *,
-        weight: float = 1.0,
-        fixed: np.ndarray | None = None,
-        n_jobs: int = 1,
-    ) -> np.ndarray:
-        """mu(a,i) of all tokens, each row up to a positive factor: (n_tokens, n_labels), signs as computed.
+    labels: list[str]
+    n_columns: int
+    lexicon: Lexicon
+    legal: Legal | None
+    codebook: Codebook | None
+    decoding: str
+    emission_weight: float
+    layout: Layout
+    members: list[Member] = field(default_factory=list)
 
-        Where ``fixed`` (n_tokens,) holds a label and not -1, all other labels get the observation vector 0, so that
-        no path passes through them.
+    def observe(self, X: Sequence[Any]) -> Observations:
+        """Sequences as numbers; refuses other columns or frames than those of training."""
+        if self.codebook is None:
+            return read_observations(X, self.n_columns)
+        return self.codebook.observe(*stacked_frames(X, self.codebook.prototypes.shape[1]))
+
+    def encode_fixed(self, fixed: Iterable[Sequence[str | None]], observed: Observations) -> np.ndarray:
+        """Numbers of the labels that are known, -1 for the others: (n_tokens,)."""
+        listed = [list(sequence) for sequence in fixed]
+        labels, _ = encode_labels(listed, observed.offsets, Vocabulary(self.labels))
+        unseen = {label for sequence in listed for label in sequence if label is not None} - set(self.labels)
+        if unseen:
+            raise InputError(
+                f"the fixed label {min(unseen)!r} was not seen in training",
+                remedy=f"choose among {', '.join(self.labels[:SHOWN_LABELS])}",
+            )
+        return labels
+
+    def probabilities(
+        self, observed: Observations, *, fixed: np.ndarray | None = None, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, dict[str, int]]:
+        """Distributions over labels (n_tokens, n_labels), and how many marginals had to be repaired.
+
+        ``fixed`` as :meth:`encode_fixed` returns it.
         """
-        n_labels = lexicon.n_labels
-        marginals = np.zeros((int(observed.offsets[-1]), n_labels))
-        vectors_of = self.emissions.of_tokens(lexicon, observed, weight)
-        may_be = np.repeat(np.vstack([np.eye(n_labels), np.ones(n_labels)]), np.diff(self.emissions.starts), axis=1)
+        alone = self.lexicon.label_probabilities(self.lexicon.nodes(observed))[observed.tokens]
+        found, repaired = [], Counter(negative=0, fallbacks=0)
+        with single_threaded_blas():
+            for member in self.members:
+                signed = member.marginals(
+                    self.lexicon, observed, weight=self.emission_weight, fixed=fixed, n_jobs=n_jobs
+                )
+                probabilities, counts = as_probabilities(signed, alone)
+                found.append(probabilities)
+                repaired.update(counts)
+        combined = combine(found) if found else alone
+        if fixed is not None:
+            known = np.flatnonzero(fixed >= 0)
+            combined[known] = np.eye(len(self.labels))[fixed[known]]
+        return combined, dict(repaired)
 
-        def observations(tokens: np.ndarray) -> np.ndarray:
-            return vectors_of(tokens) if fixed is None else vectors_of(tokens) * may_be[fixed[tokens]]
+    def decode(
+        self, probabilities: np.ndarray, offsets: np.ndarray, *, fixed: np.ndarray | None, decoding: str
+    ) -> np.ndarray:
+        """Numbers of the labels chosen, (n_tokens,)."""
+        return best_path(probabilities, offsets, None if decoding == "marginal" else self.legal, fixed)
 
-        def solve(group: np.ndarray) -> None:
-            tokens, values, _ = forward_backward(self.operators, observed.offsets, group, observations)
-            marginals[tokens] = values
-
-        map_threads(solve, batches(observed.offsets), n_jobs)
-        return marginals
-
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, for model files."""
-        of_chain = {field.name: getattr(self.operators, field.name) for field in fields(ChainOperators)}
-        return prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+    def to_state(self) -> State:
+        """Plain values and arrays, for model files."""
+        lexicon, arrays = self.lexicon.to_state()
+        arrays = prefixed("lexicon", arrays) | {"labels": self.labels}
+        for i, member in enumerate(self.members):
+            arrays |= prefixed(f"member{i}", member.to_arrays())
+        if self.legal is not None:
+            arrays |= prefixed("legal", {"may_follow": self.legal[0], "may_start": self.legal[1]})
+        if self.codebook is not None:
+            arrays |= prefixed("codebook", {"prototypes": self.codebook.prototypes})
+        values = {
+            "n_columns": self.n_columns,
+            "decoding": self.decoding,
+            "emission_weight": self.emission_weight,
+            "layout": self.layout.to_state()[0],
+            "lexicon": lexicon,
+            "members": len(self.members),
+        }
+        return values, arrays
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """Inverse of :meth:`to_arrays`; checks that the parts fit."""
-        operators = ChainOperators(**without_prefix("chain", arrays))
-        stored = without_prefix("emissions", arrays)
-        emissions: EmissionModel = GaussianStates(**stored) if "means" in stored else CellVectors(**stored)
-        n_pairs, n_dims = operators.transition.shape
-        fits = (
-            len(operators.initial) == operators.label_starts[-1] == n_dims
-            and len(operators.final) == len(operators.pair_state) == len(operators.pair_observed) == n_pairs
-            and np.array_equal(np.unique(operators.pair_state), np.arange(n_dims))
-            and 0 <= operators.pair_observed.min() <= operators.pair_observed.max() < emissions.starts[-1]
-            and len(emissions.starts) == len(operators.label_starts)
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
+        labels = list(arrays["labels"])
+        lexicon = Lexicon.from_state(values["lexicon"], without_prefix("lexicon", arrays))
+        members = [Member.from_arrays(without_prefix(f"member{i}", arrays)) for i in range(values["members"])]
+        legal = without_prefix("legal", arrays)
+        codebook = without_prefix("codebook", arrays)
+        if lexicon.n_labels != len(labels) or any(len(m.emissions.starts) != len(labels) + 1 for m in members):
+            raise ValueError("labels and members do not fit together")
+        return cls(
+            labels,
+            int(values["n_columns"]),
+            lexicon,
+            (legal["may_follow"], legal["may_start"]) if legal else None,
+            Codebook(**codebook) if codebook else None,
+            str(values["decoding"]),
+            float(values["emission_weight"]),
+            Layout.from_state(values["layout"]),
+            members,
         )
-        if not fits:
-            raise ValueError("the parts of a member do not fit together")
-        return cls(operators, emissions)
-
-
-def as_probabilities(marginals: np.ndarray, instead: np.ndarray) -> tuple[np.ndarray, int]:
-    """Distributions over labels from signed marginals, and how many entries were negative.
-
-    The sign rule: where a row's sum is negative the estimate of p(x) is, and the whole row changes sign. What is
-    negative then becomes zero. A row without anything positive is replaced by that of ``instead``.
-    """
-    totals = marginals.sum(axis=1, keepdims=True)
-    signed = np.where(totals < 0, -marginals, marginals)
-    negative = signed < 0
-    clipped = np.where(negative, 0.0, signed)
-    sums = clipped.sum(axis=1, keepdims=True)
-    lost = ~(sums > 0) | ~np.isfinite(sums)
-    probabilities = np.where(lost, instead, clipped / np.where(lost, 1.0, sums))
-    return probabilities, int(negative.sum())
-
-
-def combine(members: list[np.ndarray]) -> np.ndarray:
-    """Normalised geometric mean of several distributions over labels per token."""
-    if len(members) == 1:
-        return members[0]
-    logs = sum(np.log(member + FLOOR_OF_MEMBERS) for member in members) / len(members)
-    weights = np.exp(logs - np.max(logs, axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)

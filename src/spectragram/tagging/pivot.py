@@ -23,25 +23,40 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.engine import map_threads
+from spectragram.learning.word_cells import Cells
 from spectragram.spectral.anchors import find_anchors
 from spectragram.spectral.simplex import simplex_least_squares
-from spectragram.tagging.cells import Cells
-from spectragram.tagging.em import RefinedChain, TrainingChain, chain_from_counts
+from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_counts
 from spectragram.tagging.lexicon import CellVectors
-from spectragram.tagging.projection import Projection
-from spectragram.tagging.spectral import with_constant
+from spectragram.tagging.member import Member
+from spectragram.tagging.projection import Projection, with_constant
+from spectragram.tagging.training import Training
 
-__all__ = ["PivotModel", "pivot_chain"]
+__all__ = ["PivotModel", "learn_pivot", "pivot_chain"]
 
 ANCHOR_TOKENS = 30
-"""Rarer features are extreme by chance."""
+"""Rarer features are extreme by chance. Chosen by hand, not tuned."""
 SMALLEST_SHARE = 1e-3
+"""States with a smaller share of their label are dropped: nothing could be estimated for them. Chosen by hand, not
+tuned."""
 MIX_WITH_LABEL = 0.1
+"""Share of an emission that does not depend on the state, as in EM (``EMISSION_MIX``)."""
+RANK_TOLERANCE = 1e-6
+"""Singular values below this share of the largest count as zero in the pseudo-inverse. A guard; any small value
+does."""
 
 
 @dataclass(frozen=True)
 class PivotModel:
-    """What the anchors give: a chain with its training view, and observation vectors."""
+    """A model learned from anchors.
+
+    Attributes
+    ----------
+    training : TrainingChain
+        The training labels with the number of states that anchors gave each.
+    chain : RefinedChain
+    emissions : CellVectors
+    """
 
     training: TrainingChain
     chain: RefinedChain
@@ -57,6 +72,27 @@ class _LabelStates:
     shares: np.ndarray
 
 
+def learn_pivot(training: Training, seed: int, noise: float, *, iterate: bool) -> Member:
+    """States by anchors, and EM from there if ``iterate``."""
+    settings = training.settings
+    along = training.along(max(settings.n_states - 1, 0), seed, noise)
+    found = pivot_chain(
+        training.labels,
+        training.observed.offsets,
+        training.n_labels,
+        along,
+        training.features["future"],
+        training.cells,
+        settings.n_states,
+        n_jobs=training.n_jobs,
+    )
+    if not iterate:
+        return Member(found.chain.operators(), found.emissions)
+    emissions = CellEmissions(training.cells, found.training)
+    emissions.model = found.emissions
+    return training.refine(found.training, found.chain, emissions)[0]
+
+
 def pivot_chain(
     labels: np.ndarray,
     offsets: np.ndarray,
@@ -68,7 +104,21 @@ def pivot_chain(
     *,
     n_jobs: int = 1,
 ) -> PivotModel:
-    """Learn from projected futures and pasts; ``future_features`` (n_tokens, n_templates) may become anchors."""
+    """Learn from projected futures and pasts.
+
+    Parameters
+    ----------
+    labels : int array, shape (n_tokens,)
+    offsets : int array, shape (n_sequences + 1,)
+    n_labels : int
+    projection : Projection
+        Of futures (left) and pasts (right).
+    future_features : int array, shape (n_tokens, n_templates)
+        Features that may become anchors.
+    cells : Cells
+        Of the lexicon.
+    n_states, n_jobs : int
+    """
     past, future = with_constant(projection.right), with_constant(projection.left)
     rows_of = [np.flatnonzero(labels == a) for a in range(n_labels)]
 
@@ -97,7 +147,7 @@ def _label_states(past: np.ndarray, future: np.ndarray, features: np.ndarray, si
     shares /= shares.sum()
     # E[future past'] = sum_h p(h) w_h v_h'
     cross = future.T @ past / len(past)
-    w = cross @ np.linalg.pinv(shares[:, None] * vertices, rcond=1e-6)
+    w = cross @ np.linalg.pinv(shares[:, None] * vertices, rcond=RANK_TOLERANCE)
     return _LabelStates(vertices, w.T, shares)
 
 
@@ -150,7 +200,7 @@ def _emissions(
     sizes = training.sizes
     root = np.zeros((len(states), past.shape[1]))
     root[:, 0] = 1.0
-    means = cells.back_off(cells.add_up(past), root)
+    means = cells.back_off(cells.add_up(past), root, per="cell")
     vectors = np.ones((len(means), int(sizes.max())))
     for a, state in enumerate(states):
         if sizes[a] > 1:

@@ -1,4 +1,4 @@
-"""Sequences of observations and labels as flat arrays, and what a user may hand in.
+"""Sequences of observations and labels as flat arrays.
 
 An observation is a string, or a tuple of strings where a file has several columns (word and part of speech). All
 sequences of a corpus have the same number of columns.
@@ -29,7 +29,7 @@ class Observations:
     types : list of tuples of str
         The distinct observations, in order of first appearance.
     initial : bool array, shape (n_types,)
-        Which types are capitalised words at the beginning of a sequence, where a capital says little: the same word
+        Which types are capitalised words at the beginning of a sequence, where a capital says little. The same word
         elsewhere is another type.
     tokens : int32 array, shape (n_tokens,)
         Numbers of types, all sequences one after the other.
@@ -53,7 +53,7 @@ class Observations:
         return len(self.types[0]) if self.types else 1
 
     def select(self, sequences: np.ndarray) -> tuple[Self, np.ndarray]:
-        """The named sequences as a corpus of their own, and the numbers their tokens had."""
+        """The chosen sequences as a corpus of their own, and the numbers that their tokens have in this one."""
         lengths = np.diff(self.offsets)[sequences]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         rows = np.repeat(self.offsets[sequences] - offsets[:-1], lengths) + np.arange(offsets[-1])
@@ -62,23 +62,21 @@ class Observations:
 
 
 def read_observations(sequences: Iterable[Sequence[str | Observation]], n_columns: int | None = None) -> Observations:
-    """Number the observations of the sequences; refuse what is no sequence of strings or tuples of strings."""
+    """Number the observations of sequences, which hold strings or tuples of strings.
+
+    ``n_columns`` is the number of strings that every observation must have; by default that of the first one.
+    """
     index: dict[str | Observation | _InitialToken, int] = {}
     tokens: list[int] = []
     ends = [0]
     for number, sequence in enumerate(sequences, start=1):
-        if isinstance(sequence, (str, bytes)):
-            raise InputError(
-                f"sequence {number} is one string, {sequence[:20]!r}",
-                remedy="give a list of tokens for each sequence, e.g. [['the', 'dog'], ...]",
-            )
         try:
             keys = [_InitialToken(sequence[0]), *sequence[1:]] if _is_capitalised(sequence) else sequence
             # setdefault numbers a new observation by the size of the table before it is added.
             tokens.extend([index.setdefault(key, len(index)) for key in keys])
         except TypeError:
             raise InputError(
-                f"sequence {number} holds tokens that are no strings",
+                f"sequence {number} has tokens that are not strings",
                 remedy="give strings, or tuples of strings (word, part of speech)",
             ) from None
         ends.append(len(tokens))
@@ -97,7 +95,7 @@ class _InitialToken:
 
 
 def _is_capitalised(sequence: Sequence[str | Observation]) -> bool:
-    """Whether a sequence begins with a capital that its place may explain: not in a word all of capitals."""
+    """Whether a sequence begins with a capital that its place may explain; in a word of capitals only, it may not."""
     if not len(sequence):
         return False
     first = sequence[0][0] if isinstance(sequence[0], tuple) and sequence[0] else sequence[0]
@@ -114,23 +112,20 @@ def _check_types(types: list[Observation], n_columns: int | None) -> None:
                 remedy="give every token the same columns as in training",
             )
         if not all(isinstance(text, str) for text in observation):
-            raise InputError(f"the observation {observation!r} holds something that is no string")
+            raise InputError(
+                f"the observation {observation!r:.60} has something that is not a string",
+                remedy="give strings, or tuples of strings (word, part of speech)",
+            )
 
 
 def encode_labels(
-    labels: Iterable[Sequence[str]], offsets: np.ndarray, vocabulary: Vocabulary | None = None
+    labels: Iterable[Sequence[str | None]], offsets: np.ndarray, vocabulary: Vocabulary | None = None
 ) -> tuple[np.ndarray, Vocabulary]:
     """Label numbers of all tokens, int32; without a vocabulary the labels seen, sorted, become one.
 
-    Labels outside a given vocabulary are -1. Every sequence needs as many labels as observations.
+    Labels outside a given vocabulary, and None, are -1. Every sequence needs as many labels as observations.
     """
-    listed = []
-    for number, sequence in enumerate(labels, start=1):
-        if isinstance(sequence, str):
-            raise InputError(
-                f"the labels of sequence {number} are a text ({sequence!r})", remedy="give a list of labels"
-            )
-        listed.append(list(sequence))
+    listed = [list(sequence) for sequence in labels]
     lengths = np.diff(offsets)
     if len(listed) != len(lengths):
         raise InputError(
@@ -147,7 +142,7 @@ def encode_labels(
     if vocabulary is None:
         odd = next((label for label in flat if not isinstance(label, str)), None)
         if odd is not None:
-            raise InputError(f"the label {odd!r} is no string", remedy="give labels as strings")
+            raise InputError(f"the label {odd!r} is not a string", remedy="give labels as strings")
         names, counts = np.unique(np.array(flat, object), return_counts=True)
         vocabulary = Vocabulary(names.tolist(), counts)
-    return vocabulary.encode(flat), vocabulary
+    return vocabulary.encode(flat), vocabulary  # type: ignore[arg-type]  # None is in no vocabulary

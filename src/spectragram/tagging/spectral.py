@@ -2,17 +2,17 @@
 
     paper          here            shape
     F_1, F_2       future, next_future    (n, d)      [1, projected future]
-    P (Sigma)^-1   past            (n, d)      [1, projected past over its correlation with the future]
+    P (Sigma)^-1   past            (n, d)      [1, projected past divided by its correlation with the future]
     R              present         (n, e)      [1, projected present]
-    D (Lambda)^-1  destiny         (n, e)      [1, projected destiny over its correlation with the present]
+    D (Lambda)^-1  destiny         (n, e)      [1, projected destiny divided by its correlation with the present]
     C^{b|a}        transition      E[[A_2 = b] F_2 x P Sigma^-1 x R | A_1 = a]
     c_a^1          initial         E[[A_1 = a] F_1 | B = 1]
     c_x^a          -               E[[X = x] D Lambda^-1 | A_1 = a], averaged by :mod:`spectragram.tagging.lexicon`
 
 Projections are centred given the label, so Sigma and Lambda are diagonal, and the constant 1 that stands before each
 carries the label's mean exactly: with no further dimension the model is the supervised HMM. Small correlations are
-not inverted but damped, sigma / (sigma^2 + (rho sigma_1)^2). Third-order moments of a rare pair of labels lean on
-products of lower-order ones, as for L-PCFGs (Cohen et al. 2013), and in the end on the constant alone.
+not inverted but damped, sigma / (sigma^2 + (rho sigma_1)^2). Third-order moments of a rare pair of labels are drawn to
+products of lower-order ones, as for L-PCFGs (Cohen et al. 2013), and in the end to the constant alone.
 """
 
 from __future__ import annotations
@@ -25,9 +25,15 @@ from spectragram.inference.labelled_chain import ChainOperators
 from spectragram.spectral.products import ProductMoments, row_products
 from spectragram.spectral.smoothing import smooth_moments
 from spectragram.tagging.em import INITIAL_SMOOTHING, LABEL_SMOOTHING
-from spectragram.tagging.projection import Projection
+from spectragram.tagging.lexicon import CellVectors
+from spectragram.tagging.member import Member
+from spectragram.tagging.projection import Projection, with_constant
+from spectragram.tagging.training import Training
 
-__all__ = ["Samples", "estimate_operators", "inverted", "with_constant"]
+__all__ = ["Samples", "estimate_operators", "inverted", "learn_spectral"]
+
+PULL_OF_CLASS = 5.0
+"""How many tokens the coarser class is worth in averages of projected destinies. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +67,46 @@ class Samples:
     observed_sizes: np.ndarray
 
 
-def with_constant(vectors: np.ndarray) -> np.ndarray:
-    """[1, v] for every row v."""
-    return np.concatenate([np.ones((len(vectors), 1)), vectors], axis=1)
-
-
 def inverted(projection: Projection, labels: np.ndarray, ridge: float) -> np.ndarray:
     """The right view times the (damped) inverse of its correlation with the left one: (n_tokens, n_dims)."""
     sigma = projection.singular_values
     damping = sigma**2 + (ridge * sigma[:, :1]) ** 2
     return projection.right * np.divide(sigma, damping, out=np.zeros_like(sigma), where=damping > 0)[labels]
+
+
+def learn_spectral(training: Training, seed: int, noise: float = 0.0) -> Member:
+    """Operators in the coordinates of the projected views (figure 4)."""
+    settings, labels = training.settings, training.labels
+    n_dims = max(settings.n_states - 1, 0)
+    along, across = training.along(n_dims, seed, noise), training.across(n_dims, seed, noise)
+    future = with_constant(along.left)
+    ends = training.observed.offsets[1:] - 1
+    following = np.append(labels[1:], training.n_labels)
+    following[ends] = training.n_labels
+    first = np.zeros(len(labels), bool)
+    first[training.observed.offsets[:-1]] = True
+    samples = Samples(
+        labels=labels,
+        following=following,
+        first=first,
+        future=future,
+        next_future=np.roll(future, -1, axis=0),
+        past=with_constant(inverted(along, labels, settings.ridge)),
+        present=with_constant(across.left),
+        weights=np.ones(len(labels)),
+        state_sizes=along.ranks + 1,
+        observed_sizes=across.ranks + 1,
+    )
+    destiny = with_constant(inverted(across, labels, settings.ridge))
+    root = np.zeros((training.n_labels, destiny.shape[1]))
+    root[:, 0] = 1.0
+    cells, sizes = training.cells, samples.observed_sizes
+    emissions = CellVectors(
+        cells.back_off(cells.add_up(destiny), root, per="cell", kappa=PULL_OF_CLASS),
+        root[np.arange(root.shape[1]) < sizes[:, None]],
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+    )
+    return Member(estimate_operators(samples, settings.smoothing), emissions)
 
 
 def estimate_operators(samples: Samples, smoothing: float) -> ChainOperators:

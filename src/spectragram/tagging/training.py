@@ -1,109 +1,135 @@
-"""From labelled sequences to a trained tagger, in the order in which things are learned.
-
-observations and labels -> lexicon -> which labels may follow which -> views -> members
-"""
+"""The encoded training data, and the views, chains and emission models that learners derive from them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import Report, silent
-from spectragram.errors import InputError
-from spectragram.learning.ensembles import train_members
-from spectragram.tagging.cells import learn_lexicon
-from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
-from spectragram.tagging.decoding import legal_moves
-from spectragram.tagging.learners import Judge, Training, learn, prefers_looks
-from spectragram.tagging.model import Member
-from spectragram.tagging.sequences import Observations, encode_labels, read_observations
-from spectragram.tagging.settings import Settings, usual_views
-from spectragram.tagging.trained import Sequences, Trained
+from spectragram.learning import states
+from spectragram.learning.em import refine
+from spectragram.learning.views import rows_by_label
+from spectragram.learning.word_cells import Cells
+from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
+from spectragram.tagging.features import Views, extract_views, token_atoms
+from spectragram.tagging.gaussians import GaussianEmissions
+from spectragram.tagging.member import Member
+from spectragram.tagging.projection import Projection, project_views
+from spectragram.tagging.sequences import Observations
+from spectragram.tagging.settings import Settings
 
-__all__ = ["Labels", "train"]
+__all__ = ["Judge", "Training"]
 
-NOISE_OF_MEMBERS = 0.3
+WITHOUT_FEATURES = ("hmm", "em")
+"""Learners that never look at the views."""
 
-Labels = Iterable[Sequence[str]]
+Judge = Callable[[Member], float]
+"""Accuracy of a member on held-out data."""
 
 
-def train(
-    X: list[Any],
-    y: Labels,
-    settings: Settings,
-    *,
-    views: Mapping[str, Sequence[str]] | None = None,
-    dev: tuple[Sequences, Labels] | None = None,
-    report: Report = silent,
-) -> tuple[Trained, Observations]:
-    """The trained tagger, and the observations that it was trained on.
+@dataclass(frozen=True)
+class Training:
+    """An encoded corpus: observations, labels, the cells of the lexicon that they fall into, and the views to look
+    through.
 
-    ``views`` replaces templates of the usual views; ``dev`` is held-out data that chooses the EM iteration.
+    Attributes
+    ----------
+    observed : Observations
+    labels : int32 array, shape (n_tokens,)
+    n_labels : int
+    cells : Cells
+        Of the lexicon; its observations are the tokens.
+    views : Views
+    settings : Settings
+    n_jobs : int
+    judge : callable, optional
+    report : callable
     """
-    observed, labels, names, codebook = _encode(X, y, settings)
-    is_speech = codebook is not None
-    by_looks = not is_speech and prefers_looks(observed, labels, len(names), settings.backoff)
-    lexicon, cells = learn_lexicon(observed, labels, len(names), kappa=settings.backoff, by_looks=by_looks)
-    legal = legal_moves(names, labels, observed.offsets)
-    trained = Trained(names, observed.n_columns, lexicon, legal, codebook, [])
-    chosen = usual_views(settings, observed.n_columns, frames=is_speech).replaced(views or {})
-    judge = None if dev is None else _judge(trained, dev, settings)
-    training = Training(observed, labels, len(names), cells, chosen, settings, judge, report)
-    return replace(trained, members=_members(training)), observed
 
+    observed: Observations
+    labels: np.ndarray
+    n_labels: int
+    cells: Cells
+    views: Views
+    settings: Settings
+    n_jobs: int = 1
+    judge: Judge | None = None
+    report: Report = silent
 
-def _encode(X: list[Any], y: Labels, settings: Settings) -> tuple[Observations, np.ndarray, list[str], Codebook | None]:
-    """Observations and labels as numbers, empty sequences left out; the names of labels; the codebook of frames."""
-    codebook = None
-    if are_frames(X):
-        frames, offsets = stacked_frames(X)
-        _refuse_nothing(len(frames))
-        codebook = Codebook.fit(frames, 1 if settings.gaussian else settings.n_codes, seed=settings.random_state)
-        observed = codebook.observe(frames, offsets)
-    else:
-        observed = read_observations(X)
-        _refuse_nothing(len(observed.tokens))
-    labels, vocabulary = encode_labels(y, observed.offsets)
-    kept, _ = observed.select(np.flatnonzero(np.diff(observed.offsets)))
-    return kept, labels, list(vocabulary.words), codebook
+    @cached_property
+    def features(self) -> dict[str, np.ndarray]:
+        """Feature numbers of all tokens by view."""
+        atoms = token_atoms(self.observed, self.labels)
+        names = ("future", "past", "present", "destiny")
+        found = {name: extract_views(atoms, self.observed.offsets, getattr(self.views, name)) for name in names}
+        if self.settings.gaussian and self.observed.frames is not None:
+            found["present"] = self.observed.frames  # the vector itself, not the class it falls into
+        return found
 
+    def with_jobs(self, n_jobs: int) -> Training:
+        """The same training on another number of threads; features are computed once for all copies."""
+        copy = replace(self, n_jobs=n_jobs)
+        if self.settings.learner not in WITHOUT_FEATURES:
+            copy.__dict__["features"] = self.features
+        return copy
 
-def _refuse_nothing(n_tokens: int) -> None:
-    if not n_tokens:
-        raise InputError("no tokens to learn from", remedy="give at least one sequence with a label for each token")
+    def along(self, n_dims: int, seed: int, noise: float) -> Projection:
+        """Future against past."""
+        return self._project("future", "past", n_dims, 2 * seed, noise)
 
+    def across(self, n_dims: int, seed: int, noise: float) -> Projection:
+        """Present against destiny."""
+        return self._project("present", "destiny", n_dims, 2 * seed + 1, noise)
 
-def _judge(trained: Trained, dev: tuple[Sequences, Labels], settings: Settings) -> Judge:
-    """Accuracy of a member on held-out data."""
-    observed = trained.observe(dev[0])
-    gold, _ = encode_labels(dev[1], observed.offsets, Vocabulary(trained.labels))
-    if not (gold >= 0).any():
-        raise InputError(
-            "held-out data without a single label of the training data",
-            remedy=f"give data labelled like it: {', '.join(trained.labels[:5])} ...",
+    def _project(self, left: str, right: str, n_dims: int, seed: int, noise: float) -> Projection:
+        views = (self.features[left], self.features[right])
+        return project_views(self.labels, self.n_labels, *views, n_dims, seed=seed, noise=noise, n_jobs=self.n_jobs)
+
+    def chain(self, n_states: int) -> TrainingChain:
+        """The chain with at most ``n_states`` states for each label, fewer for rare ones."""
+        counts = np.bincount(self.labels, minlength=self.n_labels)
+        sizes = states.states_by_count(counts, n_states, per_state=self.settings.tokens_a_state)
+        return TrainingChain(self.labels, self.observed.offsets, sizes.astype(np.int64))
+
+    def clusters(self, chain: TrainingChain, views: Sequence[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:
+        """A hidden state for every token, int64 (n_tokens,), from clusters of projected views.
+
+        Each view is a pair of coordinates (n_tokens, n_dims) and singular values (n_labels, n_dims).
+        """
+        rows_of = rows_by_label(self.labels, self.n_labels)
+
+        def coordinates(a: int) -> np.ndarray:
+            own = [(vectors[rows_of[a]], sigma[a]) for vectors, sigma in views]
+            # Single precision halves the time of k-means.
+            return states.joint_coordinates(own, power=1.0, equal_lengths=True).astype(np.float32)
+
+        return states.cluster_rows(rows_of, chain.sizes, coordinates, seed=seed, n_jobs=self.n_jobs)
+
+    def emissions(self, chain: TrainingChain) -> CellEmissions | GaussianEmissions:
+        """The emission model to train with the chain."""
+        if self.settings.gaussian:
+            assert self.observed.frames is not None
+            return GaussianEmissions(self.observed.frames, chain, self.settings.emission_weight)
+        return CellEmissions(self.cells, chain)
+
+    def refine_states(self, chain: TrainingChain, given: np.ndarray) -> tuple[Member, float]:
+        """Count with given states (n_tokens,), then EM; see :meth:`refine`."""
+        emissions = self.emissions(chain)
+        return self.refine(chain, chain_from_states(chain, given, emissions), emissions)
+
+    def refine(
+        self, chain: TrainingChain, start: RefinedChain, emissions: CellEmissions | GaussianEmissions
+    ) -> tuple[Member, float]:
+        """EM iterations, of which held-out data choose the best. Returns the member and its score."""
+        iterations = run_em(chain, start, emissions, n_jobs=self.n_jobs)
+        found = refine(
+            ((Member(model.operators(), emissions.model), log_likelihood) for model, log_likelihood in iterations),
+            start=Member(start.operators(), emissions.model),
+            max_iter=self.settings.max_iter,
+            judge=self.judge,
+            report=self.report,
         )
-
-    def accuracy(member: Member) -> float:
-        weight, n_jobs = settings.emission_weight, settings.n_jobs
-        marginals = member.marginals(trained.lexicon, observed, weight=weight, n_jobs=n_jobs)
-        marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
-        return float((marginals.argmax(axis=1) == gold).mean())
-
-    return accuracy
-
-
-def _members(training: Training) -> list[Member]:
-    settings = training.settings
-    if settings.learner == "unigram":
-        training.report()
-        return []
-
-    def train(number: int, n_jobs: int) -> Member:
-        noise = NOISE_OF_MEMBERS if number else 0.0
-        return learn(training.with_jobs(n_jobs), settings.random_state + number, noise)
-
-    return train_members(train, settings.n_models, settings.n_jobs)
+        return found.model, found.score
