@@ -47,8 +47,8 @@ def _measure(
     anchor: float | None,
     source: str | None,
 ) -> list[Row]:
-    model = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
-    scores = bracket_scores(gold, model.parse([tree.leaves() for tree in gold]))
+    model = ConstituencyParser(**settings).fit(trees)
+    scores = bracket_scores(gold, model.predict(gold))
     return [
         row(name, "F1", scores["f1"], anchor, source, "higher"),
         row(name, "tag accuracy", scores["tag_accuracy"], better="higher"),

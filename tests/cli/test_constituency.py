@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
 from spectragram.cli import main
-from spectragram.constituency.training import LEARNERS
+from spectragram.constituency.settings import LEARNERS
 from spectragram.data.brackets import parse_tree, write_trees
 from spectragram.synthetic.english import english_trees
 
@@ -50,6 +51,31 @@ def test_kbest_marginals_and_surprisal(files, tmp_path, capsys):
     bits = [line.split() for line in run(capsys, "predict", files / "m", text, "--surprisal").splitlines()]
     assert [len(line) for line in bits] == [5, 3]
     assert all(float(value) >= -1e-6 for line in bits for value in line)
+
+
+def test_log_probabilities_are_the_sums_of_surprisals(files, tmp_path, capsys):
+    text = tmp_path / "in.txt"
+    text.write_text("The dog barks .\n\nIt runs\n", encoding="utf-8")
+    values = run(capsys, "predict", files / "m", text, "--log-prob").split("\n")
+    bits = run(capsys, "predict", files / "m", text, "--surprisal").split("\n")
+    assert [line == "" for line in values] == [line == "" for line in bits] == [False, True, False, True]
+    for value, line in ((values[0], bits[0]), (values[2], bits[2])):
+        assert float(value) == pytest.approx(-math.log(2) * sum(map(float, line.split())), abs=1e-3)
+
+
+def test_the_decoder_of_training_is_that_of_prediction(files, tmp_path, capsys):
+    args = ["--fast", "--states", "4", "--iterations", "1", "--quiet", "--decoder", "goodman"]
+    assert main(["train", "constituency", str(files / "train.mrg"), "--out", str(tmp_path / "m"), *args]) == 0
+    text = tmp_path / "in.txt"
+    text.write_text("".join(" ".join(tree.leaves()) + "\n" for tree in english_trees(230)[200:]), encoding="utf-8")
+    asked = run(capsys, "predict", files / "m", text, "--decoder", "goodman")
+    assert run(capsys, "predict", tmp_path / "m", text) == asked != run(capsys, "predict", files / "m", text)
+
+
+def test_held_out_trees_choose_the_iteration(files, tmp_path, capsys):
+    args = ["--fast", "--states", "2", "--iterations", "1", "--dev", str(files / "dev.mrg")]
+    assert main(["train", "constituency", str(files / "train.mrg"), "--out", str(tmp_path / "m"), *args]) == 0
+    assert "dev f1" in capsys.readouterr().err
 
 
 def test_evaluate_prints_what_evalb_does(files, capsys):

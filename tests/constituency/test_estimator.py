@@ -1,4 +1,4 @@
-"""The parser as an estimator: what it refuses, what it counts, and what it is before it has parsed anything."""
+"""The parser as an estimator: what it refuses, and what it reports about its predictions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spectragram.constituency import ConstituencyParser
-from spectragram.constituency.training import LEARNERS
-from spectragram.errors import InputError
+from spectragram.constituency.settings import LEARNERS
+from spectragram.errors import InputError, ParameterError
 from spectragram.inference.chart_coarse import span_id
 from spectragram.synthetic.english import english_trees
 
@@ -43,61 +43,59 @@ def test_parameters_of_the_wrong_kind_are_named(changes):
         ConstituencyParser(**{"preset": "fast", **changes}).fit(TREES[:5])
 
 
-def test_a_decoder_that_does_not_exist_is_refused_when_parsing(signed):
-    signed.set_params(decoder="nonsense")
-    try:
-        with pytest.raises(InputError, match="choose one of mbr, max-rule, goodman"):
-            signed.parse(SENTENCES)
-    finally:
-        signed.set_params(decoder="mbr")
+def test_a_decoder_that_does_not_exist_is_refused(signed):
+    with pytest.raises(ParameterError, match="choose one of mbr, max-rule, goodman"):
+        signed.predict(SENTENCES, decoder="nonsense")
+    with pytest.raises(ParameterError, match="choose one of mbr, max-rule, goodman"):
+        ConstituencyParser(decoder="nonsense").fit(TREES[:5])
 
 
-@pytest.mark.parametrize("method", ["parse", "marginals", "log_prob", "prefix_log_prob"])
+def test_the_model_remembers_its_decoder(tmp_path):
+    mbr, goodman = (ConstituencyParser(4, preset="fast", decoder=decoder).fit(TREES) for decoder in ("mbr", "goodman"))
+    goodman.save(tmp_path / "m")
+    restored = ConstituencyParser.load(tmp_path / "m")
+    trees = mbr.predict(SENTENCES, decoder="goodman")
+    assert goodman.predict(SENTENCES) == restored.predict(SENTENCES) == trees != mbr.predict(SENTENCES)
+    assert goodman.predict(SENTENCES, decoder="mbr") == mbr.predict(SENTENCES)
+    assert restored.evaluate(HELD_OUT)["f1"] == mbr.evaluate(HELD_OUT, decoder="goodman")["f1"]
+
+
+@pytest.mark.parametrize("method", ["predict", "marginals", "log_prob", "prefix_log_prob", "surprisal"])
 def test_one_string_is_no_list_of_sentences(method):
     model = ConstituencyParser(learner="pcfg", preset="fast").fit(TREES[:20])
     with pytest.raises(InputError, match=r"no such file.*a single sentence goes in a list"):
         getattr(model, method)("The dog barked .")
 
 
-def test_nothing_is_counted_before_the_first_sentence(tmp_path):
-    model = ConstituencyParser(learner="pcfg", preset="fast").fit(TREES[:20])
-    model.save(tmp_path / "m")
-    for one in (model, ConstituencyParser.load(tmp_path / "m")):
-        assert one.statuses_ == {"pruned": 0, "unpruned": 0, "glued": 0}
-        assert one.n_negative_ == 0
-
-
 def test_negative_posteriors_of_signed_models_are_counted(signed):
-    signed.parse(SENTENCES)
-    n_parsed = signed.n_negative_
-    assert n_parsed > 0
-    signed.marginals(SENTENCES)
-    assert signed.n_negative_ == n_parsed
-    signed.parse(SENTENCES[:1])
-    assert signed.n_negative_ < n_parsed  # of the last call only
-    signed.kbest(SENTENCES, 2)
-    assert signed.n_negative_ == n_parsed  # one model: the same posteriors
+    found = signed.predict(SENTENCES)
+    assert found.diagnostics["negative"] > 0
+    assert signed.marginals(SENTENCES).diagnostics == found.diagnostics
+    assert signed.predict(SENTENCES[:1]).diagnostics["negative"] < found.diagnostics["negative"]
+    # One model: the same posteriors
+    assert signed.kbest(SENTENCES, 2).diagnostics == {"negative": found.diagnostics["negative"]}
 
 
-def test_sentences_of_negative_value_are_counted():
+def test_sentences_of_negative_value_have_no_probability():
     model = ConstituencyParser(learner="pcfg", preset="fast").fit(TREES)
-    first = model.grammars_[0].models[0]
+    (grammar,) = model.model_.grammars
+    (first,) = grammar.members
     turned = replace(first, operators=first.operators._replace(root=-first.operators.root))
-    model.grammars_ = [replace(model.grammars_[0], models=[turned])]
+    model.model_ = replace(model.model_, grammars=(replace(grammar, members=(turned,)),))
     assert np.isnan(model.log_prob(SENTENCES[:3])).all()
-    assert model.n_negative_ == 3
 
 
 def test_probabilistic_models_have_no_negative_posteriors():
     model = ConstituencyParser(4, preset="fast").fit(TREES)
-    assert model.evaluate(HELD_OUT)["negative"] == model.n_negative_ == 0
+    assert model.evaluate(HELD_OUT)["negative"] == 0
 
 
 def test_evaluate_holds_all_that_is_known(signed):
     scores = signed.evaluate(str(tree) for tree in HELD_OUT)
     assert scores["f1"] / 100 == pytest.approx(signed.score(HELD_OUT))
     assert scores["sentences"] == len(HELD_OUT) == scores["parsed_pruned"] + scores["fallbacks"]
-    assert scores["negative"] == signed.n_negative_ > 0
+    found = signed.predict(HELD_OUT).diagnostics
+    assert {name: scores[name] for name in found} == found
     assert scores["sentences_per_second"] > 0
 
 
@@ -108,6 +106,17 @@ def test_spans_come_with_their_places(signed):
     assert [(i, j) for i, j, _ in listed] == [(i, j) for j in range(1, n + 1) for i in range(j)]
     for i, j, row in listed:
         np.testing.assert_array_equal(row, found.spans[span_id(i, j)])
+    assert found.spans.shape[1] == len(signed.labels_)
+    assert found.tags.shape[1] == len(signed.tags_)
+    # The whole sentence is a sentence, and its first word a determiner.
+    assert signed.labels_[listed[-n][2].argmax()] == HELD_OUT[0].spans()[1][0]
+    assert signed.tags_[found.tags[0].argmax()] == HELD_OUT[0].tags()[0]
+
+
+@pytest.mark.parametrize(("learner", "n_models"), [("pcfg", 2), ("em", 4)])
+def test_models_without_chance_are_trained_once(learner, n_models):
+    parser = ConstituencyParser(1, learner, max_iter=1).fit(TREES[:20])
+    assert parser.summary_["models"] == sum(len(g.members) for g in parser.model_.grammars) == n_models
 
 
 def test_summary_has_the_names_of_all_kinds(signed):

@@ -50,7 +50,7 @@ def test_pivot_models_parse_better_than_a_plain_grammar(learner):
     trees, held_out = english_trees(500), english_trees(600)[500:]
     sentences = [tree.leaves() for tree in held_out]
     scores = [
-        bracket_scores(held_out, ConstituencyParser(4, name, preset="fast").fit(trees).parse(sentences))["f1"]
+        bracket_scores(held_out, ConstituencyParser(4, name, preset="fast").fit(trees).predict(sentences))["f1"]
         for name in ("pcfg", learner)
     ]
     assert scores[1] > scores[0] + 1.0

@@ -1,4 +1,8 @@
-"""Whole derivations from a forest: the best one, or the k best ones, as trees."""
+"""Find whole derivations in a forest, the best one or the k best ones, and turn them into trees.
+
+max-rule   maximise the product of the posteriors of all rules (Petrov & Klein 2007), "no unary rule here" included
+goodman    maximise the sum of the posteriors of all labels (Goodman 1996)
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spectragram.constituency.parsing import BinaryGrammar, Status
+from spectragram.constituency.model import Grammar, Member
+from spectragram.constituency.parsing import Status, posteriors, prune
 from spectragram.data.binarization import unbinarize
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.data.trees import Tree, make_tree
@@ -19,26 +24,29 @@ from spectragram.inference.fixed_tree import Nodes, tree_values
 __all__ = ["best_derivation", "k_best_derivations"]
 
 FLOOR = 1e-12
-"""Posteriors are at least this before their logarithm is taken; signed models have negative ones."""
+"""Posteriors are raised to this before their logarithm is taken, since signed models have negative ones. Any value far
+below the thresholds of pruning does."""
 
 Way = tuple[int, tuple[int, ...]]
-"""How an item is built: an edge or link (-1 for a word), and which of the best ways of its parts."""
+"""How an item is built: an edge or link (-1 for a word), and for each of its parts the rank of the derivation used."""
+Nodelist = list[tuple[int, int, int]]
+"""Kind, symbol and rule of the nodes of a derivation, children before parents."""
 
 
-def best_derivation(grammar: BinaryGrammar, words: Sequence[str], decoder: str) -> tuple[Tree | None, Status, int]:
-    """The tree of the largest product of rule posteriors (``max-rule``) or sum of label posteriors (``goodman``).
+def best_derivation(grammar: Grammar, words: Sequence[str], decoder: str) -> tuple[Tree | None, Status, int]:
+    """The best tree by ``max-rule`` or ``goodman``, or None if there is no parse.
 
-    Several models multiply or add up theirs. None when there is no parse. Also how it was found, and how many
-    posteriors were negative.
+    If the grammar has several members, their products are multiplied or their sums added up. Also the status of the
+    sentence, and the number of negative posteriors.
     """
-    forest, status = grammar.prune(words)
+    forest, status = prune(grammar, words)
     if forest is None:
         return None, status, 0
-    found = [grammar.posteriors(model, forest, words) for model in grammar.models]
+    found = [posteriors(grammar, member, forest, words) for member in grammar.members]
     good = [value for value in found if value.sign != 0.0]
     if not good:
         return None, status, 0
-    edges, links, items = _weights(good, decoder)
+    edges, links, items = _weights(forest, good, decoder)
     choice, _, root = viterbi(forest, edges, links, items, np.zeros(grammar.rules.n_symbols))
     if root < 0:
         return None, status, 0
@@ -46,24 +54,32 @@ def best_derivation(grammar: BinaryGrammar, words: Sequence[str], decoder: str) 
     return _tree(grammar, nodes, words), status, sum(value.n_negative for value in good)
 
 
-def _weights(found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _weights(forest: Forest, found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of edges, links and bottom items, which a decoder adds up."""
     if decoder == "goodman":
-        items = np.abs(np.mean([value.items for value in found], axis=0))
-        return np.zeros(len(found[0].edges)), np.zeros(len(found[0].links)), items
+        items, links = (
+            np.abs(np.mean(parts, axis=0))
+            for parts in zip(*((value.items, value.links) for value in found), strict=True)
+        )
+        # Links count too: they choose between the labels of unary rules and none.
+        return np.zeros(len(found[0].edges)), links, items
     edges, links, items = (
         np.mean([np.log(np.maximum(part, FLOOR)) for part in parts], axis=0)
         for parts in zip(*((value.edges, value.links, value.items) for value in found), strict=True)
     )
-    # An edge stands for its parent item; items count for words only, which no edge builds.
-    return edges, links, items
+    # Items count only over single words, where they stand for tag -> word; elsewhere the rule is the edge.
+    return edges, links, np.where(_lengths(forest) == 1, items, 0.0)
 
 
-def _unfold(forest: Forest, root: int, rank: int, way_of: Callable[[int, int], Way]) -> list[tuple[int, int, int]]:
-    """Nodes (kind, symbol, rule) of a derivation, children before parents.
+def _lengths(forest: Forest) -> np.ndarray:
+    """Number of words below each item, (n_items,)."""
+    span = forest.items[:, 2]
+    return np.asarray(forest.spans[span, 1] - forest.spans[span, 0])
 
-    ``way_of(item, rank)`` says how the item's derivation of this rank is built.
-    """
-    nodes: list[tuple[int, int, int]] = []
+
+def _unfold(forest: Forest, root: int, rank: int, way_of: Callable[[int, int], Way]) -> Nodelist:
+    """The nodes of a derivation; ``way_of(item, rank)`` says how the derivation of this rank builds the item."""
+    nodes: Nodelist = []
     stack = [(root, rank)]
     while stack:
         item, rank = stack.pop()
@@ -83,44 +99,42 @@ def _unfold(forest: Forest, root: int, rank: int, way_of: Callable[[int, int], W
     return nodes[::-1]
 
 
-def _tree(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], words: Sequence[str]) -> Tree:
+def _tree(grammar: Grammar, nodes: Nodelist, words: Sequence[str]) -> Tree:
     kinds, symbols, rules = zip(*nodes, strict=True)
     tree = unbinarize(grammar.productions.tree(kinds, symbols, rules, words))
     outer = grammar.labels.outer
     return tree if outer is None else make_tree(outer, (tree,))
 
 
-def k_best_derivations(grammar: BinaryGrammar, words: Sequence[str], k: int) -> tuple[list[tuple[Tree, float]], int]:
-    """Up to ``k`` trees by the max-rule score, each with log p(tree | sentence) under the grammar's first model.
+def k_best_derivations(grammar: Grammar, words: Sequence[str], k: int) -> tuple[list[tuple[Tree, float]], int]:
+    """The different trees of the ``k`` best derivations by the max-rule score, each with log p(tree | sentence).
 
-    Also how many posteriors were negative.
+    Scores and probabilities are those of the first member. Also the number of negative posteriors.
     """
-    forest, _ = grammar.prune(words)
-    model = grammar.models[0]
+    forest, _ = prune(grammar, words)
     if forest is None:
         return [], 0
-    posteriors = grammar.posteriors(model, forest, words)
-    if posteriors.sign == 0.0:
+    found = posteriors(grammar, grammar.members[0], forest, words)
+    if found.sign == 0.0:
         return [], 0
-    edges, links, items = _weights([posteriors], "max-rule")
-    found: list[tuple[Tree, float]] = []
-    for nodes in _k_best(forest, edges, links, items, k):
-        value = _tree_log_value(grammar, nodes, words)
-        found.append((_tree(grammar, nodes, words), value - posteriors.log_value))
-    return found, posteriors.n_negative
+    shares: dict[Tree, float] = {}
+    for nodes in _k_best(forest, *_weights(forest, [found], "max-rule"), k):
+        tree = _tree(grammar, nodes, words)
+        share = _log_value(grammar.members[0], nodes, words) - found.log_value
+        # With the binarisation "head", several derivations can stand for one tree.
+        shares[tree] = float(np.logaddexp(shares.get(tree, -np.inf), share))
+    return list(shares.items()), found.n_negative
 
 
-def _k_best(
-    forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int
-) -> list[list[tuple[int, int, int]]]:
-    """Node lists of the ``k`` best derivations (algorithm 2 of Huang & Chiang 2005)."""
+def _k_best(forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int) -> list[Nodelist]:
+    """The ``k`` best derivations (algorithm 2 of Huang & Chiang 2005)."""
     best: list[list[tuple[float, Way]]] = []
     incoming: list[list[tuple[float, int, tuple[int, ...]]]] = [[] for _ in forest.items]
     for e, (parent, _, left, right) in enumerate(forest.edges.tolist()):
         incoming[parent].append((float(edges[e]), e, (left, right)))
     for e, (top, _, bottom) in enumerate(forest.links.tolist()):
         incoming[top].append((float(links[e]), e, (bottom,)))
-    lengths = forest.spans[forest.items[:, 2], 1] - forest.spans[forest.items[:, 2], 0]
+    lengths = _lengths(forest)
     for item in range(len(forest.items)):
         if lengths[item] == 1 and forest.items[item, 1] == 0:
             best.append([(float(items[item]), (-1, ()))])
@@ -135,7 +149,7 @@ def _k_best(
 def _merge(
     incoming: list[tuple[float, int, tuple[int, ...]]], best: list[list[tuple[float, Way]]], k: int
 ) -> list[tuple[float, Way]]:
-    """The ``k`` best ways to build an item from the best ways of its parts."""
+    """The ``k`` best ways to build an item from the best ways to build its parts."""
     heap: list[tuple[float, int, tuple[int, ...]]] = []
     parts_of: dict[int, tuple[int, ...]] = {}
     weight_of: dict[int, float] = {}
@@ -162,20 +176,17 @@ def _merge(
     return ways
 
 
-def _tree_log_value(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], words: Sequence[str]) -> float:
-    """log |value| of a derivation, words scored as in the forest."""
-    model = grammar.models[0]
-    kind = np.array([node[0] for node in nodes], np.int8)
-    symbol = np.array([node[1] for node in nodes], np.int32)
-    rule = np.array([node[2] for node in nodes], np.int32)
+def _log_value(member: Member, nodes: Nodelist, words: Sequence[str]) -> float:
+    """log |value| of a derivation, with the same vectors of words as in the forest."""
+    kind, symbol, rule = (np.array(column, np.int32) for column in zip(*nodes, strict=True))
     left, right = np.full(len(nodes), -1, np.int32), np.full(len(nodes), -1, np.int32)
     kept = np.ones(len(nodes), np.uint8)
     waiting: list[int] = []
     n_words = 0
-    lexical = np.zeros((len(words), int(model.operators.n_states.max())))
+    lexical = np.zeros((len(words), int(member.operators.n_states.max())))
     for n, node_kind in enumerate(kind):
         if node_kind == LEXICAL:
-            tags, vectors = model.lexicon.vectors(words[n_words], n_words == 0)
+            tags, vectors = member.lexicon.vectors(words[n_words], n_words == 0)
             lexical[n_words, : vectors.shape[1]] = vectors[int(np.searchsorted(tags, symbol[n]))]
             rule[n] = n_words
             n_words += 1
@@ -186,5 +197,6 @@ def _tree_log_value(grammar: BinaryGrammar, nodes: list[tuple[int, int, int]], w
             left[n] = waiting.pop()
             kept[n] = kept[left[n]] = 0
         waiting.append(n)
-    tree = Nodes(kind, symbol, rule, left, right, kept, np.array([0, len(nodes)], np.int64))
-    return float(tree_values(model.operators, lexical, tree)[1][0])
+    bounds = np.array([0, len(nodes)], np.int64)
+    tree = Nodes(kind.astype(np.int8), symbol, rule, left, right, kept, bounds)
+    return float(tree_values(member.operators, lexical, tree)[1][0])

@@ -3,95 +3,99 @@
 from __future__ import annotations
 
 import math
+import numbers
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
-from spectragram.constituency.model_state import grammar_from_state, grammar_to_state, rounded
-from spectragram.constituency.parsing import BinaryGrammar, Status
+from spectragram.constituency.learners import train
+from spectragram.constituency.model import Model
+from spectragram.constituency.parsing import Status
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
-from spectragram.constituency.training import LEARNERS, Recipe, train_grammars
+from spectragram.constituency.settings import DECODERS, Settings, settings_of
 from spectragram.data.brackets import escape_word
-from spectragram.data.inputs import as_trees, as_word_lists
+from spectragram.data.inputs import Trees, WordLists, as_trees, as_word_lists
+from spectragram.data.signatures import VERSION as WORD_CLASSES
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads, single_threaded_blas
 from spectragram.engine.progress import progress
-from spectragram.errors import InputError
-from spectragram.estimator import Estimator, State, prefixed, whole_or_nothing, without_prefix
+from spectragram.errors import InputError, ParameterError
+from spectragram.estimator import Estimator, TrainedModel, fitting
 from spectragram.metrics import bracket_scores, per_second
+from spectragram.predictions import Predictions
 
-__all__ = ["DECODERS", "PRESETS", "ConstituencyParser"]
+__all__ = ["ConstituencyParser"]
 
-Sentence = Sequence[str] | str
-"""Words, or a string of words between spaces."""
+SENTENCES_PER_TASK = 8
+"""Sentences that a thread parses before it asks for more. Chosen by hand: parsing one takes milliseconds, which is long
+beside handing over a task."""
 
-DECODERS = ("mbr", "max-rule", "goodman")
-PRESETS: dict[str, dict[str, Any]] = {
-    "fast": {"n_models": 1, "n_states": 16, "max_iter": 4, "binarisations": ("right",)},
-    "default": {"n_models": 4, "n_states": 16, "max_iter": 4, "binarisations": ("right", "left")},
-    "best": {"n_models": 9, "n_states": 24, "max_iter": 5, "binarisations": ("right", "left", "head")},
-}
-"""What each preset gives to the parameters that are None."""
-BINARISATIONS = ("right", "left", "head")
-SENTENCES_A_TASK = 8
+Answer = TypeVar("Answer")
 
 
 class ConstituencyParser(Estimator):
     """A parser learned from a treebank.
 
+    Every method takes data as a path or as an iterable of records. A record of ``fit``, ``evaluate`` and ``score`` is
+    a tree: a Tree, a bracketed string or an nltk tree. A record of all other methods is a sentence: a sequence of
+    words, a string with spaces between words, or a tree, of which only the words are used.
+
     Parameters
     ----------
     n_states : int, optional
-        At most so many hidden states for a label; rare labels get fewer.
+        Largest number of hidden states of a label; rare labels get fewer.
     learner : str
-        ``spectral+em``: states from clusters of spectral vectors, then a few EM iterations (the default: the most
-        accurate). ``spectral``: operators from moments alone (Cohen et al. 2012). ``pivot``, ``pivot+em``: Cohen &
-        Collins (2014). ``em``: EM from a random start. ``pcfg``: no hidden states.
+        ``spectral+em`` starts from clusters of spectral vectors and adds a few EM iterations (the default, and the
+        most accurate). ``spectral`` computes operators from moments alone (Cohen et al. 2012). ``pivot`` and
+        ``pivot+em`` are those of Cohen & Collins (2014). ``em`` is EM from a random start. ``pcfg`` has no hidden
+        states.
     preset : {"fast", "default", "best"}
-        Sets whatever of ``n_states``, ``n_models``, ``max_iter`` and ``binarisations`` is None: one model for
-        ``fast``, an ensemble of four or nine otherwise.
+        Sets those of ``n_states``, ``n_models``, ``max_iter`` and ``binarisations`` that are None. ``fast`` trains one
+        model, ``default`` an ensemble of four, ``best`` one of nine.
     n_models : int, optional
-        Models averaged in decoding, of other seeds, noised features and binarisations.
+        Number of models that are averaged in decoding. They differ in their seed, in the noise on their features and in
+        their binarisation.
     max_iter : int, optional
-        EM iterations (for learners that end in ``em``); with held-out trees in ``fit``, the most that are tried.
+        Number of EM iterations, for learners that end in ``em``; if ``fit`` gets held-out trees, the largest number
+        that is tried.
     binarisations : sequence of {"right", "left", "head"}, optional
-        Taken in turn by the models.
+        The models take these in turn.
     decoder : {"mbr", "max-rule", "goodman"}
-        ``mbr`` has the best F1, ``max-rule`` more trees that are right as a whole. ``mbr`` asks all models, the other
-        two those of the first binarisation only: half of the default ensemble.
+        The decoder of the trained parser, unless ``predict`` is asked for another one. ``mbr`` has the best F1,
+        ``max-rule`` gets more trees entirely right. ``mbr`` uses all models, the other two only those of the first
+        binarisation, which are half of the default ensemble.
     noise : float
-        Standard deviation of the factors on features by which the models of an ensemble differ.
+        Standard deviation of the random factors on features by which the models of an ensemble differ. The default was
+        tuned on the dev part of wsj-sample.
     random_state, n_jobs, verbose
-        As everywhere; ``n_jobs=-1`` uses all cores. The result does not depend on it.
+        As everywhere; ``n_jobs=-1`` uses all cores. The result does not depend on ``n_jobs``.
 
     Attributes
     ----------
-    grammars_ : list of BinaryGrammar
+    model_ : Model
+        The trained parser.
+    labels_, tags_ : list of str
+        The labels of phrases and the tags of words, in the order of the columns of :meth:`marginals`.
     summary_ : dict
-    statuses_ : dict
-        How the sentences of the last :meth:`parse` were parsed: ``pruned``, ``unpruned``, ``glued``.
-    n_negative_ : int
-        Negative posteriors in the last parsing, or sentences with a negative value in the last :meth:`log_prob`
-        (``spectral`` only).
+        How training went.
 
     Examples
     --------
-    >>> from spectragram.data.brackets import parse_tree
-    >>> trees = [parse_tree("(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))")] * 3
-    >>> model = ConstituencyParser(preset="fast").fit(trees)
-    >>> print(model.parse([["the", "dog", "barks"]])[0])
+    >>> model = ConstituencyParser(preset="fast").fit(["(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))"] * 3)
+    >>> print(model.predict(["the dog barks"])[0])
     (TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks))))
     """
 
     kind: ClassVar[str] = "constituency"
-    grammars_: list[BinaryGrammar]
+    model_type: ClassVar[type[TrainedModel]] = Model
+    meanings: ClassVar[dict[str, int]] = {"word classes": WORD_CLASSES}
+    model_: Model
 
     def __init__(
         self,
@@ -105,7 +109,7 @@ class ConstituencyParser(Estimator):
         decoder: str = "mbr",
         noise: float = 0.3,
         random_state: int = 0,
-        n_jobs: int = 1,
+        n_jobs: int = -1,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
@@ -120,187 +124,174 @@ class ConstituencyParser(Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @whole_or_nothing
-    def fit(self, X: Iterable[Tree | str], y: object = None, *, dev: Iterable[Tree | str] | None = None) -> Self:
-        """Learn from trees or bracketed strings ``X``; held-out trees ``dev`` choose the EM iteration of each model.
+    @fitting
+    def fit(self, X: Trees, y: object = None, *, dev: Trees | None = None) -> Self:
+        """Learn from trees; held-out trees ``dev`` choose the EM iteration of each model.
 
         ``y`` is there for scikit-learn.
         """
-        start = time.perf_counter()
-        recipe = self._recipe()
+        settings = settings_of(self)
         trees = as_trees(X)
-        judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if recipe.n_models == 1 else 1)
-        with single_threaded_blas(), progress("training", recipe.n_steps, enabled=self.verbose) as report:
-            grammars, facts = train_grammars(trees, recipe, judge=judge, n_jobs=self.n_jobs, report=report)
-        self._keep([_rounded(grammar) for grammar in grammars])
-        self.summary_ = self._summary(recipe, len(trees), facts)
-        self.summary_["seconds"] = round(time.perf_counter() - start, 2)
+        judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if settings.n_models == 1 else 1)
+        with single_threaded_blas(), progress("training", settings.n_steps, enabled=self.verbose) as report:
+            self.model_, facts = train(trees, settings, judge=judge, n_jobs=self.n_jobs, report=report)
+        self.summary_ = _summary(self.model_, settings, len(trees), facts)
         return self
 
-    def _keep(self, grammars: list[BinaryGrammar]) -> None:
-        """Take the grammars over; nothing has been parsed with them yet."""
-        self.grammars_ = grammars
-        self.statuses_ = dict.fromkeys((status.name.lower() for status in Status), 0)
-        self.n_negative_ = 0
+    @property
+    def labels_(self) -> list[str]:
+        """The labels of phrases."""
+        return list(self.model_.labels.phrases)
 
-    def _summary(self, recipe: Recipe, n_trees: int, facts: list[dict[str, float]]) -> dict[str, Any]:
-        first = self.grammars_[0]
-        words = first.coarse.lexicon.table
-        scores = [round(fact["dev"], 2) for fact in facts if "dev" in fact]
-        return {
-            "learner": recipe.learner,
-            "states": int(first.models[0].operators.n_states.sum()),
-            "models": recipe.n_models,
-            "sentences": n_trees,
-            "tokens": int(words.n_tokens),
-            "types": len(words.word_counts),
-            "symbols": first.productions.n_symbols,
-            "rules": len(first.productions.binary) + len(first.productions.unary),
-            "iterations": [int(fact["iterations"]) for fact in facts],
-        } | ({"dev_f1": scores} if scores else {})
+    @property
+    def tags_(self) -> list[str]:
+        """The tags of words."""
+        return list(self.model_.labels.tags)
 
-    def _recipe(self) -> Recipe:
-        self._choose("learner", self.learner, LEARNERS)
-        self._choose("decoder", self.decoder, DECODERS)
-        for name, least in (("n_states", 1), ("n_models", 1), ("max_iter", 0)):
-            self._check_whole(name, least)
-        self._check_number("noise")
-        chosen = self._with_preset(PRESETS)
-        directions = chosen["binarisations"]
-        if not isinstance(directions, (list, tuple)) or not directions:
-            raise InputError(f"binarisations={directions!r}", remedy=f"give a list of {', '.join(BINARISATIONS)}")
-        for name in directions:
-            self._choose("binarisations", name, BINARISATIONS)
-        if self.learner == "pcfg":
-            # All models of a binarisation would be the same.
-            chosen["n_models"] = min(chosen["n_models"], len(directions))
-        # EM gains from a noised start even in a single model; moments that are used as they are do not.
-        noise = self.noise or 0.0 if self.learner != "spectral" or chosen["n_models"] > 1 else 0.0
-        return Recipe(self.learner, noise=noise, random_state=self.random_state, **chosen)
+    # Parsing
 
-    # -- parsing ---------------------------------------------------------------------------------------------------
+    def predict(self, X: WordLists, *, decoder: str | None = None) -> Predictions[Tree]:
+        """A tree for every sentence, even if the grammar cannot derive it.
 
-    def parse(self, sentences: Iterable[Sentence]) -> list[Tree]:
-        """A tree for every sentence (a sequence of words, or a string of words between spaces), whatever happens."""
-        self._choose("decoder", self.decoder, DECODERS)
-        found = self._map(self._parse_one, sentences)
-        counts = Counter(status for _, status, _ in found)
-        self.statuses_ = {status.name.lower(): counts[status] for status in Status}
-        self.n_negative_ = sum(n for _, _, n in found)
-        return [tree for tree, _, _ in found]
-
-    predict = parse
-
-    def marginals(self, sentences: Iterable[Sentence]) -> list[SpanPosteriors]:
-        """Posterior of every label over every span, and of every tag, averaged over the models."""
-        found = self._map(lambda words: average_posteriors(self.grammars_, words), sentences)
-        self.n_negative_ = sum(n for _, _, n in found)
-        return [posteriors for posteriors, _, _ in found]
-
-    def kbest(self, sentences: Iterable[Sentence], k: int) -> list[list[tuple[Tree, float]]]:
-        """Up to ``k`` different trees a sentence, best first by the max-rule score, with log p(tree | sentence).
-
-        A sentence that the grammar cannot derive has one, that of :meth:`parse`, with minus infinity.
+        ``decoder`` replaces the decoder of the model. The diagnostics count how sentences were parsed
+        (``parsed_pruned``, ``parsed_unpruned``, ``parsed_glued``; ``fallbacks`` is the sum of the last two) and how
+        many posteriors were ``negative`` (learner ``spectral`` only; their absolute values were used).
         """
-        listed = list(sentences)
-        found = self._map(lambda words: k_best_derivations(self.grammars_[0], words, k), listed)
-        self.n_negative_ = sum(n for _, n in found)
-        underivable = [sentence for sentence, (trees, _) in zip(listed, found, strict=True) if not trees]
-        glued = iter(self._map(self._parse_one, underivable))
-        return [trees or [(next(glued)[0], -math.inf)] for trees, _ in found]
+        self._require_fitted()
+        chosen = self.model_.decoder if decoder is None else self._choose("decoder", decoder, DECODERS)
+        return self._predictions(lambda words: _parse(self.model_, words, chosen), self._words(X))
 
-    def score(self, X: Iterable[Tree | str], y: object = None) -> float:
-        """F1 of labelled brackets, 0 to 1, for scikit-learn's model selection."""
+    def marginals(self, X: WordLists) -> Predictions[SpanPosteriors]:
+        """Posterior of every label over every span, and of every tag, averaged over the models.
+
+        The diagnostics are those of :meth:`predict`.
+        """
+        return self._predictions(lambda words: average_posteriors(self.model_.grammars, words), self._words(X))
+
+    def kbest(self, X: WordLists, k: int) -> Predictions[list[tuple[Tree, float]]]:
+        """Up to ``k`` different trees for each sentence, best first by the max-rule score, with log p(tree | sentence).
+
+        Both are those of the first model. A sentence that the grammar cannot derive has one tree, that of
+        :meth:`predict`, with minus infinity. The diagnostics count ``negative`` posteriors.
+        """
+        if not isinstance(k, numbers.Integral) or isinstance(k, bool) or k < 1:
+            raise ParameterError("k", k, remedy="give a whole number of at least 1")
+        sentences = self._words(X)
+        found = self._map(lambda words: k_best_derivations(self.model_.grammars[0], words, k), sentences)
+        underivable = [words for words, (trees, _) in zip(sentences, found, strict=True) if not trees]
+        glued = iter(self._map(lambda words: _parse(self.model_, words, "mbr")[0], underivable))
+        answers = [trees or [(next(glued), -math.inf)] for trees, _ in found]
+        return Predictions(answers, {"negative": sum(n for _, n in found)})
+
+    def score(self, X: Trees, y: object = None) -> float:
+        """F1 of labelled brackets, from 0 to 1, for scikit-learn's model selection."""
         return self.evaluate(X)["f1"] / 100.0
 
-    def evaluate(self, trees: Iterable[Tree | str]) -> dict[str, Any]:
-        """EVALB's scores of the words of gold trees, parsed (:func:`spectragram.metrics.bracket_scores`).
+    def evaluate(self, X: Trees, *, decoder: str | None = None) -> dict[str, Any]:
+        """Parse the words of gold trees and score the result (:func:`spectragram.metrics.bracket_scores`).
 
-        Besides them: ``sentences_per_second``; ``parsed_pruned``, ``parsed_unpruned`` and ``parsed_glued``, how the
-        sentences were parsed, and ``fallbacks``, the sum of the last two; ``negative``, see ``n_negative_``.
+        Besides EVALB's scores there are ``sentences_per_second`` and the diagnostics of :meth:`predict`.
         """
-        gold = as_trees(trees)
-        sentences = [tree.leaves() for tree in gold]
-        self.parse(sentences[:1])  # what is compiled or read on first use is not part of the speed
+        gold = as_trees(X)
+        self.predict(gold[:1], decoder=decoder)  # kernels are compiled or loaded on first use, which is not counted
         start = time.perf_counter()
-        predicted = self.parse(sentences)
-        seconds = time.perf_counter() - start
-        return bracket_scores(gold, predicted) | {
-            "sentences_per_second": per_second(len(gold), seconds),
-            "fallbacks": self.statuses_["unpruned"] + self.statuses_["glued"],
-            **{f"parsed_{name}": n for name, n in self.statuses_.items()},
-            "negative": self.n_negative_,
-        }
+        predicted = self.predict(gold, decoder=decoder)
+        speed = per_second(len(gold), time.perf_counter() - start)
+        return bracket_scores(gold, predicted) | {"sentences_per_second": speed} | predicted.diagnostics
 
-    # -- probabilities -----------------------------------------------------------------------------------------------
+    # Probabilities
 
-    def log_prob(self, sentences: Iterable[Sentence]) -> np.ndarray:
-        """log p(sentence) under the first model, all trees summed; NaN where a signed model's value is negative."""
-        found = np.array(self._map(lambda words: sentence_log_prob(self.grammars_[0], words), sentences))
-        self.n_negative_ = int(np.isnan(found).sum())
-        return found
+    def log_prob(self, X: WordLists) -> np.ndarray:
+        """log p(sentence) under the first model, summed over all trees, (n_sentences,).
 
-    def prefix_log_prob(self, sentences: Iterable[Sentence]) -> list[np.ndarray]:
-        """For each sentence, log p(it begins with its first i words), i = 0 .. n, and log p(sentence) as last entry.
-
-        Differences of neighbours are surprisals: of each word, and of the end of the sentence. They add up to
-        -log p(sentence).
+        NaN if the value of a signed model (learner ``spectral``) is negative; minus infinity without a parse.
         """
-        self._require_fitted()
-        if self.learner == "spectral":
+        grammars = self._fitted().grammars
+        return np.array(self._map(lambda words: sentence_log_prob(grammars[0], words), self._words(X)), np.float64)
+
+    def prefix_log_prob(self, X: WordLists) -> list[np.ndarray]:
+        """For each sentence of n words an array (n + 1,): log p(a sentence begins with its first i words), i = 0 .. n.
+
+        From the first model; not for the learner ``spectral``.
+        """
+        return [prefixes for prefixes, _ in self._prefixes(X)]
+
+    def surprisal(self, X: WordLists) -> list[np.ndarray]:
+        """For each sentence of n words an array (n + 1,): bits for each word, then for the end of the sentence.
+
+        They add up to -log2 p(sentence). From the first model; not for the learner ``spectral``.
+        """
+        return [-np.diff(np.append(prefixes, whole)) / math.log(2.0) for prefixes, whole in self._prefixes(X)]
+
+    def sample(self, n: int = 1, *, random_state: int = 0) -> list[Tree]:
+        """Draw trees from the first model; not for the learner ``spectral``."""
+        self._require_distribution()
+        rng = np.random.default_rng(random_state)
+        return [sample_tree(self.model_.grammars[0], rng) for _ in range(n)]
+
+    def _prefixes(self, X: WordLists) -> list[tuple[np.ndarray, float]]:
+        self._require_distribution()
+        return self._map(lambda words: prefix_log_probs(self.model_.grammars[0], words), self._words(X))
+
+    def _require_distribution(self) -> None:
+        if not self._fitted().probabilistic:
             raise InputError(
-                "prefix probabilities need a probabilistic model, and 'spectral' is none",
+                "a spectral model is not a probability distribution: it has no prefix probabilities and no samples",
                 remedy="train with another learner, e.g. spectral+em",
             )
-        return self._map(lambda words: prefix_log_probs(self.grammars_[0], words), sentences)
 
-    def sample(self, n: int = 1, random_state: int | None = None) -> list[Tree]:
-        """Draw trees from the first model (not for ``spectral``, which is no distribution)."""
+    # Sentences in, answers out
+
+    def _fitted(self) -> Model:
         self._require_fitted()
-        if self.learner == "spectral":
-            raise InputError("a spectral model cannot be sampled from", remedy="train with another learner")
-        rng = np.random.default_rng(self.random_state if random_state is None else random_state)
-        return [sample_tree(self.grammars_[0], rng) for _ in range(n)]
+        return self.model_
 
-    # -- one sentence ------------------------------------------------------------------------------------------------
-
-    def _map(self, function: Callable[[list[str]], Any], sentences: Iterable[Sentence]) -> list[Any]:
-        """What the function says about the words of each sentence, on ``n_jobs`` threads."""
+    def _words(self, X: WordLists) -> list[list[str]]:
+        """The words of each sentence, with brackets written as trees have them."""
         self._require_fitted()
-        listed = [[escape_word(word) for word in words] for words in as_word_lists(sentences)]
-        batches = [listed[i : i + SENTENCES_A_TASK] for i in range(0, len(listed), SENTENCES_A_TASK)]
+        return [[escape_word(word) for word in words] for words in as_word_lists(X)]
+
+    def _map(self, function: Callable[[list[str]], Answer], sentences: list[list[str]]) -> list[Answer]:
+        """The function's answers for all sentences, on ``n_jobs`` threads."""
+        starts = range(0, len(sentences), SENTENCES_PER_TASK)
+        batches = [sentences[start : start + SENTENCES_PER_TASK] for start in starts]
         done = map_threads(lambda batch: [function(words) for words in batch], batches, self.n_jobs)
-        return [result for batch in done for result in batch]
+        return [answer for batch in done for answer in batch]
 
-    def _parse_one(self, words: list[str]) -> tuple[Tree, Status, int]:
-        """A tree, how it was found, and how many posteriors were negative."""
-        if self.decoder != "mbr":
-            tree, status, n_negative = best_derivation(self.grammars_[0], words, self.decoder)
-            if tree is not None:
-                return tree, status, n_negative
-        posteriors, status, n_negative = average_posteriors(self.grammars_, words)
-        return bracket_tree(words, posteriors, self.grammars_[0].labels), status, n_negative
-
-    # -- model files ---------------------------------------------------------------------------------------------------
-
-    def _get_state(self) -> State:
-        values: list[dict[str, Any]] = []
-        arrays: dict[str, np.ndarray] = {}
-        for number, grammar in enumerate(self.grammars_):
-            state, part = grammar_to_state(grammar)
-            values.append(state)
-            arrays |= prefixed(f"grammar{number}", part)
-        return {"grammars": values}, arrays
-
-    def _set_state(self, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        states = enumerate(values["grammars"])
-        grammars = [grammar_from_state(state, without_prefix(f"grammar{number}", arrays)) for number, state in states]
-        if not grammars:
-            raise ValueError("no grammar")
-        self._keep(grammars)
+    def _predictions(
+        self, function: Callable[[list[str]], tuple[Answer, Status, int]], sentences: list[list[str]]
+    ) -> Predictions[Answer]:
+        """Answers of a function that also gives the status of a sentence and its number of negative posteriors."""
+        found = self._map(function, sentences)
+        counts = Counter(status for _, status, _ in found)
+        diagnostics = {"fallbacks": len(found) - counts[Status.PRUNED]}
+        diagnostics |= {f"parsed_{status.name.lower()}": counts[status] for status in Status}
+        diagnostics["negative"] = sum(n_negative for _, _, n_negative in found)
+        return Predictions((answer for answer, _, _ in found), diagnostics)
 
 
-def _rounded(grammar: BinaryGrammar) -> BinaryGrammar:
-    rules = grammar.rules
-    models = [rounded(model, rules) for model in grammar.models]
-    return replace(grammar, coarse=rounded(grammar.coarse, rules), middle=rounded(grammar.middle, rules), models=models)
+def _parse(model: Model, words: list[str], decoder: str) -> tuple[Tree, Status, int]:
+    """A tree, how it was found, and how many posteriors were negative."""
+    if decoder != "mbr":
+        tree, status, n_negative = best_derivation(model.grammars[0], words, decoder)
+        if tree is not None:
+            return tree, status, n_negative
+    posteriors, status, n_negative = average_posteriors(model.grammars, words)
+    return bracket_tree(words, posteriors, model.labels), status, n_negative
+
+
+def _summary(model: Model, settings: Settings, n_trees: int, facts: list[dict[str, float]]) -> dict[str, Any]:
+    first = model.grammars[0]
+    words = model.words
+    scores = [round(fact["dev"], 2) for fact in facts if "dev" in fact]
+    return {
+        "learner": settings.learner,
+        "states": int(first.members[0].operators.n_states.sum()),
+        "models": settings.n_models,
+        "sentences": n_trees,
+        "tokens": int(words.n_tokens),
+        "types": len(words.word_counts),
+        "symbols": first.productions.n_symbols,
+        "rules": len(first.productions.binary) + len(first.productions.unary),
+        "iterations": [int(fact["iterations"]) for fact in facts],
+    } | ({"dev_f1": scores} if scores else {})

@@ -1,4 +1,4 @@
-"""What a grammar learned, in rows for tables."""
+"""Tables of what a parser has learned."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from spectragram.constituency.parsing import BinaryGrammar
+from spectragram.constituency.model import Grammar, Model
 from spectragram.inference.chart_operators import Operators
 from spectragram.inference.chart_rules import Rules
 
 __all__ = ["label_rows", "state_rows"]
 
 
-def label_rows(grammar: BinaryGrammar) -> list[list[Any]]:
-    """Label, its nodes in the treebank, its number of states; most frequent first."""
-    n_states = grammar.models[0].operators.n_states
+def label_rows(model: Model) -> list[list[Any]]:
+    """Label, number of nodes in the treebank, and number of states, most frequent labels first.
+
+    All tables are about the first member of the first grammar.
+    """
+    grammar = model.grammars[0]
+    n_states = grammar.members[0].operators.n_states
     counts = _symbol_counts(grammar)
     order = np.argsort(-counts, kind="stable")
     return [[grammar.productions.labels[a], round(float(counts[a])), int(n_states[a])] for a in order]
 
 
-def state_rows(grammar: BinaryGrammar, n_rules: int, n_labels: int = 12) -> list[list[Any]]:
-    """For the states of the most frequent labels: their share, and the words or rules each is most likely to produce.
+def state_rows(model: Model, n_rules: int, n_labels: int = 12) -> list[list[Any]]:
+    """Label, state, share of the state, and its most probable words or rules, for the most frequent labels.
 
     For probabilistic models only.
     """
-    operators = grammar.models[0].operators
+    grammar = model.grammars[0]
+    operators = grammar.members[0].operators
     visits = _visits(grammar.rules, operators)
     rows = []
     for a in np.argsort(-_symbol_counts(grammar), kind="stable")[:n_labels]:
@@ -40,8 +45,8 @@ def state_rows(grammar: BinaryGrammar, n_rules: int, n_labels: int = 12) -> list
     return rows
 
 
-def _symbol_counts(grammar: BinaryGrammar) -> np.ndarray:
-    """How many nodes of the treebank each symbol labels: trees times the expected number in a tree."""
+def _symbol_counts(grammar: Grammar) -> np.ndarray:
+    """How many nodes of the treebank each symbol labels: number of trees times the expected number in a tree."""
     table = grammar.coarse.lexicon.table
     n_trees = float(table.counts[table.initial].sum())
     return n_trees * _visits(grammar.rules, grammar.coarse.operators)
@@ -66,20 +71,24 @@ def _visits(rules: Rules, operators: Operators) -> np.ndarray:
     return tops + tops @ closing - tops * operators.kept
 
 
-def _words(grammar: BinaryGrammar, tag: int) -> tuple[np.ndarray, list[str]]:
-    lexicon = grammar.models[0].lexicon
+def _words(grammar: Grammar, tag: int) -> tuple[np.ndarray, list[str]]:
+    """Weights of the words of a tag for each state, (n_words, n_states), and the words."""
+    lexicon = grammar.members[0].lexicon
     rows = np.flatnonzero(lexicon.table.tags == tag)
-    m = int(grammar.models[0].operators.n_states[tag])
+    m = int(grammar.members[0].operators.n_states[tag])
     return lexicon.values[rows, :m], [lexicon.table.words[r] for r in rows]
 
 
-def _rules(grammar: BinaryGrammar, symbol: int) -> tuple[np.ndarray, list[str]]:
-    operators, rules, productions = grammar.models[0].operators, grammar.rules, grammar.productions
+def _rules(grammar: Grammar, symbol: int) -> tuple[np.ndarray, list[str]]:
+    """Probabilities of the rules of a phrase for each state, (n_rules, n_states), and their right-hand sides."""
+    operators, rules, productions = grammar.members[0].operators, grammar.rules, grammar.productions
     m = int(operators.n_states[symbol])
+    # Binary rules are conditional on there being no unary rule.
+    kept = operators.kept[operators.state_start[symbol] : operators.state_start[symbol + 1]]
     weights, names = [], []
     for r in np.flatnonzero(rules.binary[:, 0] == symbol):
         tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
-        weights.append(tensor.reshape(m, -1).sum(axis=1))
+        weights.append(kept * tensor.reshape(m, -1).sum(axis=1))
         names.append(" ".join(productions.labels[child] for child in rules.binary[r, 1:]))
     for u in np.flatnonzero(rules.unary[:, 0] == symbol):
         matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]

@@ -7,10 +7,10 @@
     r(f | h), s(g | h)           from q by Bayes, states of both sides matched (figure 2, step 3)
     t(h1, h2, h3 | a -> b c)     the maximum of a concave likelihood, by EM (figure 1, step 2)
 
-Several feature functions (section 6.2): the pivots are sought among the features of all templates. A node's evidence
-for state h is the geometric mean over templates of r(f | h) (or of s(g | h)), where the paper sums the logarithms of
-all combinations of single features; with one template each they are the same, and the objective is concave in t
-either way.
+With several feature functions (section 6.2) the pivots are sought among the features of all templates. The evidence of
+a node for state h is the geometric mean over templates of r(f | h) (or of s(g | h)), where the paper sums the
+logarithms of all combinations of single features. With one template each they are the same, and the objective is
+concave in t either way.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from spectragram.constituency.em import model_from_counts
+from spectragram.constituency.em import member_from_counts
 from spectragram.constituency.features import FeatureColumns
-from spectragram.constituency.model import Model, TrainingTrees
+from spectragram.constituency.model import Member
 from spectragram.constituency.projection import Projection
+from spectragram.constituency.training_trees import TrainingTrees
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.inference.chart_operators import layout
 from spectragram.inference.fixed_tree import Counts
@@ -32,15 +33,26 @@ from spectragram.spectral.simplex import simplex_least_squares
 __all__ = ["learn_pivot", "recover_parameters"]
 
 RULE_ITERATIONS, RULE_TOLERANCE = 15, 1e-4
-"""EM on the concave likelihood of a rule's states; it starts from the labels' priors and converges fast."""
+"""EM on the concave likelihood of the states of a rule. It starts from the priors of the labels and converges fast;
+chosen by hand, not tuned."""
 ALIGN_ITERATIONS = 50
+"""EM iterations that match the states of both sides. Tuned on wsj-sample, where going to the optimum costs 0.1 to 0.3
+F1."""
 PIVOT_COUNT = 20
-"""Rarer features are no pivots: their means are extreme by chance."""
+"""Rarer features cannot be pivots: their means are extreme by chance. Chosen by hand, not tuned."""
+SMOOTH_MEMBERSHIP = 1e-3
+"""Added to q(h | f) before its logarithm is taken, so that one feature cannot rule out a state. Chosen by hand, not
+tuned."""
+SMALLEST_PRIOR = 1e-6
+"""Priors are raised to this before EM, which cannot leave zero. Any small value does."""
+NO_EVIDENCE = 1e-12
+SMALLEST = 1e-300
+"""Guards against division by zero; any tiny values do."""
 
 
 def learn_pivot(
     trees: TrainingTrees, columns: FeatureColumns, projections: list[Projection], n_states: np.ndarray
-) -> Model:
+) -> Member:
     """Figure 1 on a treebank, and section 6.1: t, pi and q; every rule keeps its own relative frequency."""
     treebank = trees.treebank
     n_states = np.array(
@@ -57,11 +69,11 @@ def learn_pivot(
             columns.inside[projection.nodes], columns.outside[projection.nodes], projection, m
         )
     counts = _expected(trees, n_states, inside, outside, prior)
-    return model_from_counts(trees, n_states, counts)
+    return member_from_counts(trees, n_states, counts)
 
 
 def _supported(columns: FeatureColumns, projection: Projection, n_states: int) -> int:
-    """At most ``n_states``, and no more than either side has frequent features or dimensions to tell apart."""
+    """At most ``n_states``, and no more than the frequent features of either side, or the dimensions, can separate."""
     sides = (columns.inside[projection.nodes], columns.outside[projection.nodes])
     frequent = min(int((_feature_counts(side) >= PIVOT_COUNT).sum()) for side in sides)
     return max(1, min(n_states, frequent, len(projection.sigma) + 1))
@@ -82,10 +94,10 @@ def node_evidence(
         return np.ones(1), np.ones((nodes, 1)), np.ones((nodes, 1))
     q_inside = _memberships(inside_features, projection.outside, n_states)
     q_outside = _memberships(outside_features, projection.inside, n_states)
-    # What a node's features say about h is q(h | f) / p(h), by Bayes proportional to p(f | h).
+    # The features of a node support h by q(h | f) / p(h), which by Bayes is proportional to p(f | h).
     prior, prior_other = q_inside.mean(axis=0), q_outside.mean(axis=0)
-    r = q_inside / np.maximum(prior, 1e-12)
-    s = q_outside / np.maximum(prior_other, 1e-12)
+    r = q_inside / np.maximum(prior, NO_EVIDENCE)
+    s = q_outside / np.maximum(prior_other, NO_EVIDENCE)
     matching = _match(q_inside, s)
     return prior, r, s @ matching.T
 
@@ -108,7 +120,7 @@ def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.n
     log_q = np.zeros((len(features), n_states))
     start = 0
     for (mean, _), place in zip(means, places, strict=True):
-        log_q += np.log(weights[start : start + len(mean)] + 1e-3)[place]
+        log_q += np.log(weights[start : start + len(mean)] + SMOOTH_MEMBERSHIP)[place]
         start += len(mean)
     q = np.exp(log_q / len(means))
     return q / q.sum(axis=1, keepdims=True)
@@ -116,13 +128,13 @@ def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.n
 
 def _match(q_inside: np.ndarray, s: np.ndarray) -> np.ndarray:
     """Figure 2, step 3: t(h' | h), maximising sum over nodes of log sum_hh' q(h | inside) t(h' | h) s(outside | h')."""
-    # Not match_states, which goes to the optimum: stopping before it, F1 on wsj-sample is 0.1 to 0.3 higher.
+    # spectral.match_states goes to the optimum; stopping before it, F1 on wsj-sample is 0.1 to 0.3 higher.
     m = q_inside.shape[1]
     matching = np.full((m, s.shape[1]), 1.0 / s.shape[1])
     for _ in range(ALIGN_ITERATIONS):
-        value = np.maximum(((q_inside @ matching) * s).sum(axis=1, keepdims=True), 1e-300)
+        value = np.maximum(((q_inside @ matching) * s).sum(axis=1, keepdims=True), SMALLEST)
         matching *= q_inside.T @ (s / value)
-        matching /= np.maximum(matching.sum(axis=1, keepdims=True), 1e-300)
+        matching /= np.maximum(matching.sum(axis=1, keepdims=True), SMALLEST)
     return matching
 
 
@@ -136,7 +148,7 @@ def _expected(
     unary = _rule_states(trees, UNARY, n_states, inside, outside, prior)
     largest = inside.shape[1]
     posterior = inside * outside * prior[treebank.symbol]
-    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
+    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), SMALLEST)
     lexical = np.zeros((len(trees.words.tags), largest))
     leaves = treebank.leaves
     np.add.at(lexical, nodes.rule[leaves], posterior[leaves])
@@ -171,7 +183,7 @@ def _rule_states(
         views = [vector[:, :m] for vector, m in zip(vectors, n_states[symbols], strict=True)]
         start = np.ones(())
         for a in symbols:
-            start = np.multiply.outer(start, np.maximum(prior[a, : n_states[a]], 1e-6))
+            start = np.multiply.outer(start, np.maximum(prior[a, : n_states[a]], SMALLEST_PRIOR))
         found = mixture_weights(*views, start=start, max_iter=RULE_ITERATIONS, tolerance=RULE_TOLERANCE)
         tensors.append(len(at) * found.weights.ravel())
     return np.concatenate(tensors) if tensors else np.zeros(0)
@@ -225,7 +237,7 @@ def recover_parameters(
     # Step 3: divide by p(h1 | a), which the rules of a sum to
     total = np.zeros((len(inside_outside), n_states))
     np.add.at(total, rules[:, 0], joint.sum(axis=(2, 3)))
-    t = joint / np.maximum(total[rules[:, 0]], 1e-300)[:, :, None, None]
+    t = joint / np.maximum(total[rules[:, 0]], SMALLEST)[:, :, None, None]
     words = np.where((lexical >= 0)[:, :, None], r[np.arange(len(r))[:, None], lexical], 0.0)
     root = s[:, -1] * prior * label_share[:, None]
     return t, words, root / root.sum()

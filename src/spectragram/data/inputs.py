@@ -131,7 +131,7 @@ def as_word_lists(X: WordLists, *, keep_empty: bool = False) -> list[list[str]]:
     ----------
     X : path or iterable
         A text file with one sentence a line; or an iterable of strings with spaces between words, sequences of words,
-        trees (their leaves), CoNLL-U sentences (their forms). A :class:`Corpus` is decoded.
+        trees (their leaves without traces), CoNLL-U sentences (their forms). A :class:`Corpus` is decoded.
     keep_empty : bool
         Whether lines and sequences without words stay, as empty lists. Otherwise blank lines of a file are skipped
         and an empty sentence in an iterable is an error.
@@ -155,7 +155,8 @@ def _words(item: object) -> list[Any]:
     if isinstance(item, Sentence):
         return item.forms
     if isinstance(item, Tree) or _is_nltk_tree(item):
-        return _tree(item).leaves()
+        tree = clean(_tree(item))  # traces are not words
+        return [] if tree is None else tree.leaves()
     try:
         return list(item)  # type: ignore[call-overload, no-any-return]
     except TypeError:

@@ -48,6 +48,11 @@ class Operators(NamedTuple):
     kept: np.ndarray
     root: np.ndarray
 
+    def rounded(self) -> Operators:
+        """The same operators with weights in single precision, as model files hold them."""
+        names = ("binary", "binary_up", "unary", "kept", "root")
+        return self._replace(**{name: getattr(self, name).astype(np.float32).astype(np.float64) for name in names})
+
 
 def make_operators(
     rules: Rules,

@@ -1,4 +1,4 @@
-"""Pictures of constituency trees and of what a parser believes about a sentence."""
+"""Drawings of constituency trees and of the posteriors of a parser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spectragram.data.trees import Tree, fold
+from spectragram.files import split_words
 from spectragram.plots.charts import bar_chart
 from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
@@ -18,13 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["constituency_page", "draw_chart", "draw_tree", "states_chart"]
 
 LEVEL, GAP, MARGIN, SIZE = 46.0, 14.0, 16.0, 13.0
+"""Pixels between levels of a tree, between words, around the drawing, and the font size. Chosen by eye, like all sizes
+and colours of drawings."""
+LEAST_DRAWN = 0.01
+"""Spans whose best label is less probable stay empty. Chosen by eye: the chart shows what could be right."""
+WHITE_TEXT = 0.55
+"""Text is white on cells that are more probable, since they are dark."""
 
 
 def draw_tree(tree: Tree, title: str = "") -> Drawing:
     """A tree with its words on one line at the bottom and every label above the middle of its children."""
     leaves = tree.leaves()
     depth = fold(tree, lambda node, below: 1 + max(below, default=0))
-    # Words get the room that they or their tags need.
+    # A word takes the width that it or its tag needs.
     widths = [max(text_width(word, SIZE), text_width(tag, SIZE)) + GAP for word, tag in tree.pos()]
     centres = MARGIN + np.cumsum(widths) - np.array(widths) / 2
     head = 26.0 if title else 0.0
@@ -54,7 +61,7 @@ def draw_tree(tree: Tree, title: str = "") -> Drawing:
 
 
 def draw_chart(words: list[str], posteriors: SpanPosteriors, labels: LabelSet, title: str = "") -> Drawing:
-    """The likeliest label of every span as a triangle of cells over the words, darker for surer ones."""
+    """The most probable label of every span, as a triangle of cells over the words; darker is more probable."""
     n = len(words)
     side = max(38.0, max(text_width(word, 11) for word in words) + 8)
     head = 30.0 if title else 8.0
@@ -64,12 +71,12 @@ def draw_chart(words: list[str], posteriors: SpanPosteriors, labels: LabelSet, t
     floor = head + 26.0 * n
     for i, j, row in posteriors:
         best = int(row.argmax()) if len(row) else 0
-        if not len(row) or row[best] < 0.01:
+        if not len(row) or row[best] < LEAST_DRAWN:
             continue
         x, y = MARGIN + side * (i + j - 1) / 2, floor - 26.0 * (j - i)
         tip = f"{labels.phrases[best]} over '{' '.join(words[i:j])}': {row[best]:.3f}"
         drawing.rect(x + 1, y + 1, side - 2, 24, fill=mix(float(row[best])), tip=tip, rx=3)
-        ink = "#ffffff" if row[best] > 0.55 else INK
+        ink = "#ffffff" if row[best] > WHITE_TEXT else INK
         drawing.text(x + side / 2, y + 17, labels.phrases[best], size=11, anchor="middle", fill=ink)
     for i, word in enumerate(words):
         x = MARGIN + side * (i + 0.5)
@@ -80,30 +87,29 @@ def draw_chart(words: list[str], posteriors: SpanPosteriors, labels: LabelSet, t
 
 
 def constituency_page(parser: ConstituencyParser, name: str, sentence: str = "") -> str:
-    """An HTML page about a trained parser: sizes, states of labels, what states prefer, a sentence."""
+    """An HTML page about a trained parser: sizes, states of labels, what states prefer, and a sentence."""
     from spectragram.constituency.inspection import state_rows
 
-    grammar = parser.grammars_[0]
+    model = parser.model_
     sections = [
         ("Training", summary_table(parser.summary_)),
         ("States of the most frequent labels", str(states_chart(parser, 25))),
     ]
-    if sentence.split():
-        words = sentence.split()
-        tree = parser.parse([words])[0]
+    words = split_words(sentence)
+    if words:
+        (tree,) = parser.predict([words])
         (posteriors,) = parser.marginals([words])
         sections.append(("Its tree", str(draw_tree(tree))))
-        chart = draw_chart(words, posteriors, grammar.labels)
-        sections.append(("What it believes about every span", str(chart)))
-    if parser.learner != "spectral":
+        sections.append(("Posteriors of all spans", str(draw_chart(words, posteriors, model.labels))))
+    if model.probabilistic:
         header = ["label", "state", "share", "most probable"]
-        sections.append(("What the states prefer", html_table(header, state_rows(grammar, 5))))
+        sections.append(("What the states prefer", html_table(header, state_rows(model, 5))))
     return html_page(f"Constituency parser {name}", sections)
 
 
 def states_chart(parser: ConstituencyParser, n_labels: int) -> Drawing:
-    """Hidden states of the most frequent labels, as bars."""
+    """Number of hidden states of the most frequent labels, as bars."""
     from spectragram.constituency.inspection import label_rows
 
-    rows = label_rows(parser.grammars_[0])[:n_labels]
+    rows = label_rows(parser.model_)[:n_labels]
     return bar_chart({str(label): float(m) for label, _, m in rows}, x_label="hidden states")

@@ -39,10 +39,10 @@ def measure(data: Path, name: str, settings: dict[str, Any], *, choose_iteration
     """
     trees, dev = read_treebank(data, name)
     if choose_iteration:
-        chosen = ConstituencyParser(n_jobs=-1, **settings).fit(trees, dev=dev)
+        chosen = ConstituencyParser(**settings).fit(trees, dev=dev)
         settings = settings | {"max_iter": chosen.summary_["iterations"][0]}
     start = time.perf_counter()
-    parser = ConstituencyParser(n_jobs=-1, **settings).fit(trees)
+    parser = ConstituencyParser(**settings).fit(trees)
     trained = time.perf_counter() - start
     scores = parser.evaluate(dev)
     return {

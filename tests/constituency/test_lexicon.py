@@ -5,8 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.constituency.lexicon import CERTAIN, SMOOTH_STATES, TRUST_CLASS, TRUST_WORD, Lexicon, WordTable
+from spectragram.constituency.lexicon import (
+    CERTAIN,
+    SMOOTH_STATES,
+    TRUST_CLASS,
+    TRUST_WORD,
+    Lexicon,
+    WordTable,
+    word_types,
+)
+from spectragram.data.brackets import parse_tree
 from spectragram.data.signatures import signatures
+from spectragram.synthetic.english import english_trees
+from tests.constituency.brute import training_trees
 
 N_TAGS, M = 4, 3
 
@@ -99,3 +110,45 @@ def test_a_corpus_without_rare_words() -> None:
     lexicon = Lexicon(table, np.array([[20.0], [30.0]]), np.full((2, 1), 0.5), np.ones((2, 1)))
     assert np.isfinite(lexicon.row_vectors()).all()
     assert lexicon.vectors("wait", False)[1].shape == (2, 1)
+
+
+def test_a_state_without_a_divisor_gets_nothing_but_its_mean(corpus: Corpus) -> None:
+    divisor, mean = corpus.divisor.copy(), corpus.mean.copy()
+    divisor[:, 2], mean[:, 2] = np.inf, 0.0
+    found = Lexicon(corpus.table, corpus.values, divisor, mean).vectors("run", False)[1]
+    assert not found[:, 2].any()
+    assert found[:, :2].all()
+
+
+def test_the_table_of_a_treebank():
+    texts = ["(S (A a) (B b) (A a))", "(S (A b) (B b))"]
+    treebank = training_trees([parse_tree(text) for text in texts]).treebank
+    table, row = WordTable.of_treebank(treebank)
+    listed = {
+        (word, bool(first), treebank.productions.labels[tag]): count
+        for word, first, tag, count in zip(table.words, table.initial, table.tags, table.counts, strict=True)
+    }
+    assert listed == {("a", True, "A"): 1, ("b", False, "B"): 2, ("a", False, "A"): 1, ("b", True, "A"): 1}
+    tokens = [word for i in range(len(treebank)) for word in treebank.sentences.decode(i)]
+    assert [table.words[r] for r in row] == tokens
+    assert (table.tags[row] == treebank.symbol[treebank.leaves]).all()
+    assert table.word_counts == {"a": 2, "b": 3}
+
+
+def test_types_tell_the_first_word_of_a_sentence(rng):
+    treebank = training_trees([parse_tree("(S (A a) (A a))"), parse_tree("(S (A a))")]).treebank
+    type_of, types = word_types(treebank)
+    assert [types[t] for t in type_of] == [(0, True), (0, False), (0, True)]
+
+
+@pytest.mark.parametrize("direction", ["left", "head"])
+def test_all_binarisations_have_the_same_table(direction):
+    """So that the grammars of a parser can share one."""
+    trees = english_trees(60)
+    (one, rows), (other, other_rows) = (
+        WordTable.of_treebank(training_trees(trees, d).treebank) for d in ("right", direction)
+    )
+    assert one.words == other.words
+    for name in ("initial", "tags", "counts"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(rows, other_rows)
