@@ -7,9 +7,8 @@ import pytest
 
 from spectragram.automata import Automaton, prediction
 from spectragram.automata.settings import LEARNERS
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import END, Corpus
 from spectragram.data.pautomac import write_pautomac, write_pautomac_solution
-from spectragram.data.vocabulary import END
 from spectragram.errors import InputError, NotFittedError, ParameterError, RankError
 from spectragram.metrics import next_symbol_error
 from spectragram.synthetic.automata import PNFA, all_strings

@@ -9,8 +9,7 @@ from spectragram.automata.contexts import FUTURE, PAST, ContextTree, find_gaps, 
 from spectragram.automata.hankel import Basis, ExactBlock, count_hankel, find_basis
 from spectragram.automata.spectral import automaton_from_block, learn_spectral
 from spectragram.automata.wfa import WFA
-from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.errors import InputError
 from spectragram.synthetic.automata import PNFA, all_strings
 

@@ -91,6 +91,12 @@ def test_frequent_words_have_no_other_tags_than_those_seen(corpus: Corpus) -> No
         assert corpus.lexicon.vectors("run", initial)[0].tolist() == [0, 1, 2, 3]
 
 
+def test_classes_are_those_of_rare_words_where_they_were_seen(corpus: Corpus) -> None:
+    tree = corpus.table.cells.tree
+    classes = tree.levels[1:] >= 1
+    assert (tree.totals[1:][classes] > 0).all()
+
+
 def test_the_table_comes_back_from_its_state(corpus: Corpus) -> None:
     values, arrays = corpus.table.to_state()
     assert values == {}

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.errors import InputError
 
 SEQUENCES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=8)

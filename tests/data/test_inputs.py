@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from spectragram.data.brackets import parse_tree
 from spectragram.data.conllu import Sentence, parse_conllu
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.inputs import as_corpus, as_dependencies, as_trees, as_word_lists
 from spectragram.data.text import read_text
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
 TREES = """( (S (NP-SBJ-1 (DT the) (NN dog)) (VP (VBD was) (VP (VBN seen) (NP (-NONE- *-1))))) )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.pautomac import (
     PautomacModel,
     looks_like_pautomac,
@@ -18,7 +18,6 @@ from spectragram.data.pautomac import (
     write_pautomac_model,
     write_pautomac_solution,
 )
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.files import open_input
 

@@ -11,9 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spectragram import files
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.encoding import WordTable, _find
 from spectragram.data.text import FileShard, count_words, encode_blocks, read_text, shard_file
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
 # Few letters, so that words repeat; all ASCII white space; spaces that are none; several bytes a letter.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectragram import storage
-from spectragram.data.vocabulary import UNKNOWN, Vocabulary
+from spectragram.data.corpus import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
 
 COUNTS = st.dictionaries(st.text(max_size=3) | st.just(UNKNOWN), st.integers(1, 5), max_size=12)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spectragram.data import Corpus
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.text import read_text
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.lm import LanguageModel
 from spectragram.lm.arpa import write_arpa

@@ -176,6 +176,13 @@ def test_decoding_can_be_chosen_when_predicting(chunker: Tagger) -> None:
     by_marginals = Tagger(4, max_iter=3, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN])
     assert by_marginals.predict(WORDS[TEST]) == best
     assert by_marginals.predict(WORDS[TEST], decoding="legal") == chunker.predict(WORDS[TEST])
+    # A span cannot begin with I-NP, the best label of both tokens.
+    torn = np.tile([0.3, 0.4, 0.3], (2, 1))
+    both = [
+        chunker.model_.decode(torn, np.array([0, 2]), fixed=None, decoding=decoding).tolist()
+        for decoding in ("marginal", "legal")
+    ]
+    assert both == [[1, 1], [0, 1]]
     with pytest.raises(ParameterError, match="choose one of auto, marginal, legal"):
         chunker.predict(WORDS[TEST], decoding="beam")
 

@@ -57,6 +57,10 @@ def test_parts_that_do_not_fit_together_are_refused(state: tuple) -> None:
     for name, damaged in damages.items():
         with pytest.raises(ValueError):
             Model.from_state(values, arrays | {name: damaged})
+    other = Tagger(2, max_iter=1).fit([["a", "b"]] * 9, [["X", "Y"]] * 9).model_.to_state()[1]
+    members = {name: array for name, array in other.items() if name.startswith("member0.")}
+    with pytest.raises(ValueError, match="labels and members"):
+        Model.from_state(values, arrays | members)
     for name in damages:
         with pytest.raises((KeyError, TypeError)):
             Model.from_state(values, {other: array for other, array in arrays.items() if other != name})

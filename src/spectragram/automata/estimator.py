@@ -18,10 +18,9 @@ from spectragram.automata.model import Model
 from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA, Statistic
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import END, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_corpus, is_path
 from spectragram.data.pautomac import read_pautomac_solution
-from spectragram.data.vocabulary import END, Vocabulary
 from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, fitting
 from spectragram.files import Source

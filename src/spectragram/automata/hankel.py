@@ -26,8 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from spectragram.automata.contexts import FUTURE, PAST, ContextTree, Element, find_gaps, frequent_contexts
-from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.errors import InputError, ParameterError
 from spectragram.spectral import cca_weights
 

@@ -24,8 +24,7 @@ from scipy.special import logsumexp
 from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.ngram import Ngrams
 from spectragram.automata.wfa import WFA
-from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.engine import single_threaded_blas
 from spectragram.errors import RankError
 from spectragram.estimator import State, prefixed, without_prefix

@@ -218,7 +218,7 @@ def _lines(model: Automaton, strings: Strings, what: str, top: int) -> Iterator[
     """One line for each string."""
     import numpy as np
 
-    from spectragram.data.vocabulary import END
+    from spectragram.data.corpus import END
 
     if what in ("--prefix", "--surprisal"):
         found = model.prefix_log_prob(strings) if what == "--prefix" else model.surprisal(strings)

@@ -203,7 +203,7 @@ def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Senten
     columns = {name: [["_"] * len(sentence) for sentence in sentences] for name in ("upos", "xpos")}
     for path in taggers:
         model = Tagger.load(path)
-        column = model.summary_.get("layout", {}).get("label") or "upos"
+        column = model.layout_.label
         if column not in columns:
             raise InputError(
                 f"--tagger {path} labels column {column!r} of another format",

@@ -111,7 +111,7 @@ def _log_prob_lines(model: LanguageModel, lines: list[list[str]]) -> Iterator[st
 
 
 def _surprisal_lines(model: LanguageModel, lines: list[list[str]]) -> Iterator[str]:
-    from spectragram.data.vocabulary import END
+    from spectragram.data.corpus import END
 
     for words, surprisal in zip(lines, model.surprisal(lines), strict=True):
         # With boundaries the end of the sentence has a surprisal too.

@@ -27,9 +27,9 @@ import numpy as np
 
 from spectragram import storage
 from spectragram.clusters.counts import COUNTS_KIND, PairCounter, PairCounts, StreamPairs, TextOptions
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import WordLists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor, map_reduce, resolve_jobs
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ModelFileError, ParameterError

@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse
 
 from spectragram import storage
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import WordLists, as_word_lists
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import ModelFileError, ParameterError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.files import Source

@@ -14,8 +14,8 @@ from spectragram.clusters.inspection import nearest_words, words_by_prefix
 from spectragram.clusters.learners import learn
 from spectragram.clusters.model import Model
 from spectragram.clusters.settings import Settings, settings_of
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import WordLists, is_path
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import Executor
 from spectragram.errors import InputError, ParameterError
 from spectragram.estimator import Estimator, fitting

@@ -14,7 +14,7 @@ import scipy.sparse
 from spectragram.clusters.counts import PairCounts
 from spectragram.clusters.information import nlogn_array
 from spectragram.clusters.model import Model
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Vocabulary
 
 __all__ = ["assign_new_words", "extended"]
 

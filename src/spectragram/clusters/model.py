@@ -12,10 +12,9 @@ import numpy as np
 
 from spectragram.clusters.counts import PairCounter, TextOptions
 from spectragram.clusters.hierarchy import bit_strings, is_tree
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.inputs import WordLists, is_path
 from spectragram.data.text import encode_blocks
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.metrics.clusters import mutual_information

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spectragram.clusters.counts import CONTEXTS, PairCounts, TextOptions
-from spectragram.data.vocabulary import UNKNOWN
+from spectragram.data.corpus import UNKNOWN
 from spectragram.engine import resolve_jobs
 from spectragram.errors import ParameterError
 

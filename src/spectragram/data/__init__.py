@@ -4,7 +4,7 @@ from spectragram.data.binarization import Binarizer, binarize, unbinarize
 from spectragram.data.brackets import clean, escape_word, parse_tree, read_trees, unescape_word, write_trees
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
 from spectragram.data.conllu import Sentence, parse_conllu, read_conllu, write_conllu
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import UNKNOWN, Corpus, Vocabulary
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 from spectragram.data.inputs import as_corpus, as_dependencies, as_trees, as_word_lists
 from spectragram.data.interchange import from_nltk, to_nltk
@@ -24,7 +24,6 @@ from spectragram.data.signatures import english_signature, neutral_signature
 from spectragram.data.text import FileShard, count_words, encode_blocks, read_text, shard_file
 from spectragram.data.treebank import Treebank, head_words
 from spectragram.data.trees import Tree
-from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 
 __all__ = [
     "ENGLISH_HEADS",

@@ -23,11 +23,10 @@ import numpy as np
 
 from spectragram.data.brackets import clean, parse_tree, read_trees
 from spectragram.data.conllu import Sentence, parse_conllu, read_conllu
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.pautomac import looks_like_pautomac, read_pautomac
 from spectragram.data.text import read_text
 from spectragram.data.trees import Tree
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.files import Source, read_lines, split_words
 

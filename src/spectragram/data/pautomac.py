@@ -18,9 +18,8 @@ from itertools import islice
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.text import read_text
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.files import Source, output, plain_number, read_lines
 

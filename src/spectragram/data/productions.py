@@ -21,8 +21,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.trees import Tree, make_tree
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
 __all__ = ["BINARY", "LEXICAL", "UNARY", "Chain", "Productions"]

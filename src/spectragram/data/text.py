@@ -23,9 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import UNKNOWN, Corpus, Vocabulary
 from spectragram.data.encoding import WordTable
-from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
 from spectragram.files import MAX_LINE_BYTES, Source, decode_utf8, is_gzipped, read_blocks
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numba import njit
 
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.productions import BINARY, LEXICAL, UNARY, Chain, Productions
 from spectragram.data.trees import Tree
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 
 __all__ = ["NodeCollector", "link_nodes", "offsets_of"]

@@ -16,8 +16,8 @@ from typing import Any, Self
 import numpy as np
 
 from spectragram.data.conllu import Sentence
+from spectragram.data.corpus import UNKNOWN, Vocabulary
 from spectragram.data.projectivity import is_projective, projectivize
-from spectragram.data.vocabulary import UNKNOWN, Vocabulary
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 

@@ -20,8 +20,7 @@ import numpy as np
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.spectral import KAPPA, SMALLEST, automaton_from_block
 from spectragram.automata.wfa import WFA
-from spectragram.data.corpus import Corpus
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.engine.progress import Report, silent

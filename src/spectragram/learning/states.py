@@ -106,8 +106,8 @@ def state_shares(states: np.ndarray, sizes: np.ndarray, *, soft: float = 0.0) ->
     soft : float
         Share of an example that is spread evenly over all states of its label, so that EM can still move it.
 
-    >>> state_shares(np.array([1, 0]), np.array([2, 1]), soft=0.1).tolist()
-    [[0.05, 0.95], [1.0, 0.0]]
+    >>> state_shares(np.array([1, 0]), np.array([2, 1]), soft=0.5).tolist()
+    [[0.25, 0.75], [1.0, 0.0]]
     """
     shares = np.where(np.arange(int(sizes.max())) < sizes[:, None], soft / sizes[:, None], 0.0)
     shares[np.arange(len(states)), states] += 1.0 - soft

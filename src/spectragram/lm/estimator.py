@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import Strings
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ParameterError
 from spectragram.estimator import Estimator, fitting

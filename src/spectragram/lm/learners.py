@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import END, UNKNOWN, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_corpus
-from spectragram.data.vocabulary import END, UNKNOWN, Vocabulary
 from spectragram.engine.progress import Report
 from spectragram.errors import InputError
 from spectragram.learning.counts import TupleCounts, count_ngrams

@@ -9,9 +9,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import END, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_corpus
-from spectragram.data.vocabulary import END, Vocabulary
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.lm.mixture import CONTEXT, Events, Mixture
 

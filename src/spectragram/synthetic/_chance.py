@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Vocabulary
 from spectragram.errors import InputError
 
 __all__ = [

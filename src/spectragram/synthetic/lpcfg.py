@@ -26,9 +26,8 @@ from functools import cached_property
 
 import numpy as np
 
-from spectragram.data.corpus import Corpus
+from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.trees import Tree
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.errors import InputError
 from spectragram.synthetic._chance import (
     Outcomes,

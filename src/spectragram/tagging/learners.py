@@ -19,8 +19,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.labelled import LabelledFile, Layout
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members

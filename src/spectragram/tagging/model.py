@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from spectragram.data.corpus import Vocabulary
 from spectragram.data.labelled import Layout
-from spectragram.data.vocabulary import Vocabulary
 from spectragram.engine import single_threaded_blas
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix

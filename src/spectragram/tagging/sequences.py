@@ -12,7 +12,7 @@ from typing import Self
 
 import numpy as np
 
-from spectragram.data.vocabulary import Vocabulary
+from spectragram.data.corpus import Vocabulary
 from spectragram.errors import InputError
 
 __all__ = ["Observation", "Observations", "encode_labels", "read_observations"]
