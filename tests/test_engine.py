@@ -259,8 +259,10 @@ def test_no_worker_outlives_an_interrupted_or_killed_parent(tmp_path: Path, sign
     script = tmp_path / "script.py"
     script.write_text(
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import functools, pathlib, test_engine\n"
+        "import functools, pathlib, signal, test_engine\n"
         "if __name__ == '__main__':\n"
+        # A shell that started the tests in the background has them ignore interrupts.
+        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"    work = functools.partial(test_engine.report_and_sleep, pathlib.Path({str(tmp_path)!r}))\n"
         "    test_engine.map_reduce(work, [60, 60, 0], n_jobs=3)\n"  # the third worker soon idles
     )
