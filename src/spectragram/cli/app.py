@@ -19,6 +19,7 @@ from spectragram._version import __version__
 from spectragram.cli.console import note
 from spectragram.cli.export_json import export_json
 from spectragram.cli.running import careful, ends_quietly
+from spectragram.cli.training import train_command
 from spectragram.errors import InputError
 from spectragram.kinds import KINDS, kind_named
 
@@ -72,7 +73,8 @@ def commands(kind: str) -> ModuleType:
 
 def _register_train() -> None:
     for kind in KINDS.values():
-        train_app.command(kind.name, help=f"Learn {kind.task}.")(careful(commands(kind.name).train))
+        command = train_command(kind, commands(kind.name).train)
+        train_app.command(kind.name, help=f"Learn {kind.task}.")(careful(command))
 
 
 def _verb_of_model(verb: str, summary: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, write_page
+from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,6 @@ SAMPLED = 2000
 
 
 def train(
-    data: given.Data,
-    out: given.Out,
     input_format: InputFormat = "auto",
     states: given.States = None,
     learner: Annotated[
@@ -46,32 +45,16 @@ def train(
     prior: Annotated[float, typer.Option("--prior", min=0.0, help="Strength of EM's prior, in events a state.")] = 0.3,
     iterations: given.Iterations = None,
     order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
-    dev: given.Dev = None,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn a distribution over strings: one string a line, symbols separated by blanks, or a PAutomaC file."""
-    from spectragram.automata import Automaton
-
-    model = Automaton(
-        states,
-        learner,
-        basis=_basis(basis),
-        statistic=statistic,
-        prior=prior,
-        max_iter=iterations,
-        order=order,
-        preset=given.chosen_preset(fast, best),
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    model.fit(_strings(data, input_format), dev=None if dev is None else _strings(dev, input_format))
-    model.save(out)
-    trained(out, {name: value for name, value in model.summary_.items() if name != "parts"}, quiet=quiet)
+    parameters: dict[str, Any] = {
+        "n_states": states,
+        "learner": learner,
+        "basis": _basis(basis),
+        "statistic": statistic,
+    }
+    parameters |= {"prior": prior, "max_iter": iterations, "order": order}
+    return Plan(parameters, read=lambda _, source: _strings(source, input_format))
 
 
 def predict(

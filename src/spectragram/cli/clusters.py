@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, remark_unknown, write_page
+from spectragram.cli.training import Plan
+
+if TYPE_CHECKING:
+    from spectragram.clusters import WordClusters
 
 Texts = Annotated[
     list[str],
@@ -33,7 +37,6 @@ Extend = Annotated[
 
 def train(
     data: Texts,
-    out: given.Out,
     clusters: Clusters = None,
     vocab: Vocab = 50_000,
     min_count: given.MinCount = 1,
@@ -53,48 +56,33 @@ def train(
     dev: Annotated[
         str | None, typer.Option("--dev", help="Held-out text; its mutual information is part of the summary.")
     ] = None,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn clusters, their hierarchy and vectors from raw text."""
-    from spectragram.clusters import WordClusters
-
     if extend is not None:
-        _extend(extend, data, out, min_count, jobs, quiet)
-        return
-    model = WordClusters(
-        clusters,
-        learner,
-        preset=given.chosen_preset(fast, best),
-        max_vocabulary=vocab or None,
-        min_count=min_count,
-        n_dimensions=dimensions,
-        context=context,
-        kappa=kappa,
-        lower=lower,
-        fold_digits=fold_digits,
-        boundaries=boundaries,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    model.fit(model.count(data, checkpoint=counts), dev=dev)
-    model.save(out)
-    trained(out, model.summary_, quiet=quiet)
+        old = extend
+        return Plan({}, instead=lambda source, jobs, verbose: _extended(old, source, min_count, jobs, verbose))
+    parameters: dict[str, Any] = {
+        "n_clusters": clusters,
+        "learner": learner,
+        "max_vocabulary": vocab or None,
+        "min_count": min_count,
+    }
+    parameters |= {"n_dimensions": dimensions, "context": context, "kappa": kappa}
+    parameters |= {"lower": lower, "fold_digits": fold_digits, "boundaries": boundaries}
+
+    def read(estimator: WordClusters, source: list[str] | str) -> Any:
+        return source if isinstance(source, str) else estimator.count(source, checkpoint=counts)
+
+    return Plan(parameters, read=read)
 
 
-def _extend(old: Path, data: list[str], out: Path, min_count: int, jobs: int, quiet: bool) -> None:
-    """Write a model that also knows the new words of the text."""
+def _extended(old: Path, data: list[str], min_count: int, jobs: int, verbose: bool) -> WordClusters:
+    """A model that also knows the new words of the text."""
     from spectragram.clusters import WordClusters, count_files
 
     model = WordClusters.load(old)
-    counts = count_files(data, window=1, options=model.model_.options, n_jobs=jobs, verbose=not quiet)
-    extended = model.extend(counts, min_count)
-    extended.save(out)
-    trained(out, {"types assigned": extended.summary_["types_assigned"]}, quiet=quiet)
+    counts = count_files(data, window=1, options=model.model_.options, n_jobs=jobs, verbose=verbose)
+    return model.extend(counts, min_count)
 
 
 def predict(

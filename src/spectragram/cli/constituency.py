@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, write_page
+from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from spectragram.constituency import ConstituencyParser
@@ -27,37 +28,15 @@ Decoder = Annotated[str | None, DECODER]
 
 
 def train(
-    data: given.Data,
-    out: given.Out,
     states: given.States = None,
     learner: Learner = "spectral+em",
     models: given.Models = None,
     iterations: given.Iterations = None,
     decoder: Annotated[str, DECODER] = "mbr",
-    dev: given.Dev = None,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn a parser from bracketed trees; traces and functional tags are removed."""
-    from spectragram.constituency import ConstituencyParser
-
-    model = ConstituencyParser(
-        states,
-        learner,
-        preset=given.chosen_preset(fast, best),
-        n_models=models,
-        max_iter=iterations,
-        decoder=decoder,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    model.fit(data, dev=dev)
-    model.save(out)
-    trained(out, model.summary_, quiet=quiet)
+    parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
+    return Plan(parameters | {"decoder": decoder})
 
 
 def predict(

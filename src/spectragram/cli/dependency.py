@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, write_page
+from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,6 @@ Taggers = Annotated[
 
 
 def train(
-    data: given.Data,
-    out: given.Out,
     states: given.States = None,
     learner: Annotated[str, typer.Option("--learner", help="spectral+em, em, spectral, det+f or det.")] = "spectral+em",
     factors: Annotated[
@@ -37,7 +36,6 @@ def train(
     ] = True,
     words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
     tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
-    dev: given.Dev = None,
     iterations: given.Iterations = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors, at most.")
@@ -50,38 +48,22 @@ def train(
         float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
     ] = 0.0,
     tagger: Taggers = None,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn from trees in CoNLL-U."""
     from spectragram.data.inputs import as_dependencies
-    from spectragram.dependency import DependencyParser
 
-    parser = DependencyParser(
-        states,
-        learner,
-        factors=factors,
-        words=words,
-        preset=given.chosen_preset(fast, best),
-        tag_column=tags,
-        max_iter=iterations,
-        n_epochs=epochs,
-        n_models=models,
-        basis=_number_or_name(basis),
-        min_mass=min_mass,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    if tagger:
-        parser.fit(_tagged(as_dependencies(data), tagger), dev=dev and _tagged(as_dependencies(dev), tagger))
-    else:
-        parser.fit(data, dev=dev)
-    parser.save(out)
-    trained(out, parser.summary_, quiet=quiet)
+    parameters: dict[str, Any] = {
+        "n_states": states,
+        "learner": learner,
+        "factors": factors,
+        "words": words,
+        "tag_column": tags,
+    }
+    parameters |= {"max_iter": iterations, "n_epochs": epochs, "n_models": models}
+    parameters |= {"basis": _number_or_name(basis), "min_mass": min_mass}
+    if not tagger:
+        return Plan(parameters)
+    return Plan(parameters, read=lambda _, source: _tagged(as_dependencies(source), tagger))
 
 
 def predict(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, remark_unknown, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, remark_unknown, write_page
+from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +21,10 @@ Unknown = Annotated[
 
 
 def train(
-    data: given.Data,
-    out: given.Out,
     states: Annotated[
         int | None, typer.Option("--states", min=1, help="Hidden classes [128, fewer for few words].")
     ] = None,
     learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
-    dev: given.Dev = None,
     order: Annotated[
         int, typer.Option("--order", min=1, max=3, help="Length of the longest n-gram of the Kneser-Ney model.")
     ] = 3,
@@ -41,32 +39,16 @@ def train(
     boundaries: Annotated[
         bool, typer.Option("--boundaries", help="Treat each line as a sentence and predict its end too.")
     ] = False,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn to predict the next word of a text, one sentence a line."""
-    from spectragram.lm import LanguageModel
-
-    model = LanguageModel(
-        states,
-        learner,
-        preset=given.chosen_preset(fast, best),
-        order=order,
-        prior=prior,
-        start_shape=start_shape,
-        max_iter=iterations,
-        min_count=min_count,
-        boundaries=boundaries,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    model.fit(data, dev=dev)
-    model.save(out)
-    trained(out, model.summary_, quiet=quiet)
+    parameters: dict[str, Any] = {
+        "n_states": states,
+        "learner": learner,
+        "order": order,
+        "prior": prior,
+        "start_shape": start_shape,
+    }
+    return Plan(parameters | {"max_iter": iterations, "min_count": min_count, "boundaries": boundaries})
 
 
 def predict(

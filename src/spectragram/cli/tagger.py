@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spectragram.cli import options as given
-from spectragram.cli.console import note, print_scores, print_table, trained, write_page
+from spectragram.cli.console import note, print_scores, print_table, write_page
+from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,8 +30,6 @@ SHOWN_PROBABILITY = 0.005
 
 
 def train(
-    data: given.Data,
-    out: given.Out,
     columns: Columns = "0",
     label: Label = "",
     input_format: InputFormat = "auto",
@@ -44,33 +43,14 @@ def train(
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
-    dev: given.Dev = None,
-    fast: given.Fast = False,
-    best: given.Best = False,
-    seed: given.Seed = 0,
-    jobs: given.Jobs = -1,
-    quiet: given.Quiet = False,
-) -> None:
+) -> Plan:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
     from spectragram.data.labelled import read_labelled
-    from spectragram.tagging import Tagger
 
-    tagger = Tagger(
-        states,
-        learner,
-        preset=given.chosen_preset(fast, best),
-        n_models=models,
-        max_iter=iterations,
-        decoding=decoding,
-        emissions=emissions,
-        n_codes=codes,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
-    tagger.fit(read_labelled(data, _layout(input_format, columns, label, drop)), dev=dev)
-    tagger.save(out)
-    trained(out, tagger.summary_, quiet=quiet)
+    layout = _layout(input_format, columns, label, drop)
+    parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
+    parameters |= {"decoding": decoding, "emissions": emissions, "n_codes": codes}
+    return Plan(parameters, read=lambda _, source: read_labelled(source, layout))
 
 
 def predict(
