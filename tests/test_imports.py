@@ -11,12 +11,11 @@ import spectragram
 
 ROOT = Path(spectragram.__file__).parent
 TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
-LEAVES = {"display", "errors", "predictions", "_version"}
+LEAVES = {"display", "errors", "_version"}
 SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
-    "predictions": set(),
     "_version": set(),
     "files": LEAVES,
     "data": LEAVES | {"files"},

@@ -12,16 +12,18 @@ import inspect
 import math
 import numbers
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ClassVar, Protocol, Self, TypeVar
+
+import numpy as np
 
 from spectragram import storage
 from spectragram.display import shown_by
 from spectragram.errors import InputError, ModelFileError, NotFittedError, ParameterError
 from spectragram.files import Source
 
-__all__ = ["Estimator", "State", "TrainedModel", "fitting", "prefixed", "without_prefix"]
+__all__ = ["Estimator", "Predictions", "State", "TrainedModel", "fitting", "prefixed", "without_prefix"]
 
 State = tuple[dict[str, Any], dict[str, Any]]
 """What a model file holds of a trained model: plain values; named arrays and lists of strings."""
@@ -228,3 +230,32 @@ class Estimator:
         if value not in choices:
             raise ParameterError(name, value, "is unknown", remedy=f"choose one of {', '.join(choices)}")
         return value
+
+
+Answer = TypeVar("Answer")
+
+
+class Predictions(list[Answer]):
+    """A list with one answer for each record, in order, and ``diagnostics`` beside it.
+
+    ``diagnostics`` counts what a reader of the answers should know, by name: ``negative`` estimates that were repaired,
+    ``fallbacks`` to a simpler model. It belongs to this call alone; predicting never changes the model, so several
+    threads can use one.
+
+    numpy takes it as one object for each record, however alike the answers are, so scikit-learn's
+    ``cross_val_predict`` can put the answers for several parts of the data together.
+
+    >>> found = Predictions([["DET", "NOUN"], ["VERB"]], {"negative": 3})
+    >>> found[1], found.diagnostics["negative"], np.asarray(found).shape
+    (['VERB'], 3, (2,))
+    """
+
+    def __init__(self, answers: Iterable[Answer] = (), diagnostics: Mapping[str, int] | None = None) -> None:
+        super().__init__(answers)
+        self.diagnostics: dict[str, int] = dict(diagnostics or {})
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = np.empty(len(self), object)
+        for number, answer in enumerate(self):
+            array[number] = answer
+        return array if dtype is None else array.astype(dtype)

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from spectragram.constituency.brackets import LabelSet
-from spectragram.constituency.clusters import random_shares
-from spectragram.constituency.em import member_from_shares
+from spectragram.constituency.em import TrainingTrees, member_from_shares
+from spectragram.constituency.features import random_shares
 from spectragram.constituency.model import Grammar, Member, Thresholds
-from spectragram.constituency.training_trees import TrainingTrees
 from spectragram.data.binarization import Binarizer, unbinarize
 from spectragram.data.heads import learn_head_rules
 from spectragram.data.productions import BINARY, LEXICAL, UNARY

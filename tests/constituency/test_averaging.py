@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from spectragram.constituency import parsing
-from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import bracket_tree
 from spectragram.constituency.model import Grammar, Member
-from spectragram.constituency.parsing import Status, cut_into_pieces, prune
+from spectragram.constituency.parsing import Judge, Status, average_posteriors, cut_into_pieces, prune
 from spectragram.data.binarization import is_intermediate
 from spectragram.data.brackets import parse_tree
 from spectragram.inference.chart_coarse import span_id

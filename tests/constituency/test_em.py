@@ -7,10 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.constituency.em import em_steps, member_from_counts, member_from_shares
+from spectragram.constituency.em import TrainingTrees, em_steps, member_from_counts, member_from_shares
 from spectragram.constituency.model import Member
-from spectragram.constituency.training_trees import TrainingTrees
-from spectragram.inference.chart_operators import layout
+from spectragram.inference.chart_rules import layout
 from spectragram.inference.fixed_tree import BINARY, LEXICAL, UNARY, Counts, expected_counts
 from tests.constituency.brute import random_member, random_trees, training_trees
 

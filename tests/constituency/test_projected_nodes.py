@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectragram.constituency.clusters import cluster_shares, random_shares
-from spectragram.constituency.features import FeatureColumns
-from spectragram.constituency.projection import project_labels
+from spectragram.constituency.features import FeatureColumns, cluster_shares, project_labels, random_shares
 
 
 def nodes(rng: np.random.Generator, n: int = 600) -> tuple[FeatureColumns, np.ndarray, np.ndarray]:

@@ -9,9 +9,8 @@ from spectragram.constituency import ConstituencyParser
 from spectragram.constituency.spectral import recover_operators
 from spectragram.data.trees import Tree
 from spectragram.inference.chart_forest import forest_posteriors
-from spectragram.inference.chart_operators import make_operators
 from spectragram.inference.chart_prune import coarse_forest
-from spectragram.inference.chart_rules import make_rules, make_weights
+from spectragram.inference.chart_rules import make_operators, make_rules, make_weights
 from spectragram.inference.fixed_tree import BINARY, LEXICAL, Nodes, tree_values
 from spectragram.synthetic.lpcfg import LatentPCFG
 

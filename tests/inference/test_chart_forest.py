@@ -9,9 +9,8 @@ import pytest
 
 from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, fewest_pieces
 from spectragram.inference.chart_forest import forest_posteriors
-from spectragram.inference.chart_prune import coarse_forest
+from spectragram.inference.chart_prune import coarse_forest, thin_forest
 from spectragram.inference.chart_rules import Forest
-from spectragram.inference.chart_thin import thin_forest
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
 
 

@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_operators import make_operators
 from spectragram.inference.chart_prefix import close_span, combine, left_corner_closure
-from spectragram.inference.chart_rules import make_rules
+from spectragram.inference.chart_rules import make_operators, make_rules
 
 N_WORDS = 3
 

@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from spectragram.inference.chart_operators import layout, make_operators
-from spectragram.inference.chart_rules import make_rules
+from spectragram.inference.chart_rules import layout, make_operators, make_rules
 from spectragram.inference.fixed_tree import BINARY, LEXICAL, UNARY, Counts, Nodes, expected_counts, tree_values
 from spectragram.inference.tree_assignments import count_assignments
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from spectragram.data.projectivity import find_tree_problem, is_projective
-from spectragram.inference.headed import LEFT, RIGHT, inside_outside
-from spectragram.inference.headed_decode import best_heads
+from spectragram.inference.headed import LEFT, RIGHT, best_heads, inside_outside
 from spectragram.synthetic.shag import HeadAutomata, modifier_sequences
 
 

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectragram.inference.chart_operators import Operators, layout, make_operators
-from spectragram.inference.chart_rules import Rules, Weights, make_rules, make_weights
+from spectragram.inference.chart_rules import (
+    Operators,
+    Rules,
+    Weights,
+    layout,
+    make_operators,
+    make_rules,
+    make_weights,
+)
 
 Part = tuple[str, int, int, int, int]
 """('edge', rule, i, k, j), ('link', rule, i, j, -1), ('item', symbol, i, j, top)"""

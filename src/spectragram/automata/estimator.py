@@ -22,10 +22,9 @@ from spectragram.data.corpus import END, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_corpus, is_path
 from spectragram.data.pautomac import read_pautomac_solution
 from spectragram.engine.progress import progress
-from spectragram.estimator import Estimator, fitting
+from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.files import Source
 from spectragram.inference.prefix_tree import grow_prefix_tree
-from spectragram.predictions import Predictions
 
 __all__ = ["Automaton"]
 

@@ -24,8 +24,8 @@ from spectragram.automata.wfa import WFA
 from spectragram.errors import InputError
 from spectragram.inference.chain import forward_states
 from spectragram.inference.prefix_tree import PrefixTree
+from spectragram.learning.states import k_means, nearest_centres
 from spectragram.spectral.anchors import find_anchors
-from spectragram.spectral.kmeans import k_means, nearest_centres
 from spectragram.spectral.simplex import simplex_least_squares
 
 __all__ = ["cluster_start", "learn_pivot", "soften", "spectral_states"]

@@ -18,8 +18,8 @@ from typer.core import TyperGroup
 from spectragram._version import __version__
 from spectragram.cli.console import note
 from spectragram.cli.export_json import export_json
+from spectragram.cli.options import train_command
 from spectragram.cli.running import careful, ends_quietly
-from spectragram.cli.training import train_command
 from spectragram.errors import InputError
 from spectragram.kinds import KINDS, kind_named
 

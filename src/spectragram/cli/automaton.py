@@ -8,7 +8,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +44,7 @@ def train(
     prior: Annotated[float, typer.Option("--prior", min=0.0, help="Strength of EM's prior, in events a state.")] = 0.3,
     iterations: given.Iterations = None,
     order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
-) -> Plan:
+) -> given.Plan:
     """Learn a distribution over strings: one string a line, symbols separated by blanks, or a PAutomaC file."""
     parameters: dict[str, Any] = {
         "n_states": states,
@@ -54,7 +53,7 @@ def train(
         "statistic": statistic,
     }
     parameters |= {"prior": prior, "max_iter": iterations, "order": order}
-    return Plan(parameters, read=lambda _, source: _strings(source, input_format))
+    return given.Plan(parameters, read=lambda _, source: _strings(source, input_format))
 
 
 def predict(

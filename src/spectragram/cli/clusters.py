@@ -10,7 +10,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, remark_unknown, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from spectragram.clusters import WordClusters
@@ -56,11 +55,11 @@ def train(
     dev: Annotated[
         str | None, typer.Option("--dev", help="Held-out text; its mutual information is part of the summary.")
     ] = None,
-) -> Plan:
+) -> given.Plan:
     """Learn clusters, their hierarchy and vectors from raw text."""
     if extend is not None:
         old = extend
-        return Plan({}, instead=lambda source, jobs, verbose: _extended(old, source, min_count, jobs, verbose))
+        return given.Plan({}, instead=lambda source, jobs, verbose: _extended(old, source, min_count, jobs, verbose))
     parameters: dict[str, Any] = {
         "n_clusters": clusters,
         "learner": learner,
@@ -73,7 +72,7 @@ def train(
     def read(estimator: WordClusters, source: list[str] | str) -> Any:
         return source if isinstance(source, str) else estimator.count(source, checkpoint=counts)
 
-    return Plan(parameters, read=read)
+    return given.Plan(parameters, read=read)
 
 
 def _extended(old: Path, data: list[str], min_count: int, jobs: int, verbose: bool) -> WordClusters:

@@ -10,12 +10,11 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from spectragram.constituency import ConstituencyParser
     from spectragram.constituency.brackets import SpanPosteriors
-    from spectragram.predictions import Predictions
+    from spectragram.estimator import Predictions
 
 BATCH = 256
 """Sentences parsed at a time. Chosen by hand: enough for all cores, and answers appear early."""
@@ -33,10 +32,10 @@ def train(
     models: given.Models = None,
     iterations: given.Iterations = None,
     decoder: Annotated[str, DECODER] = "mbr",
-) -> Plan:
+) -> given.Plan:
     """Learn a parser from bracketed trees; traces and functional tags are removed."""
     parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
-    return Plan(parameters | {"decoder": decoder})
+    return given.Plan(parameters | {"decoder": decoder})
 
 
 def predict(

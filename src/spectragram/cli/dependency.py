@@ -8,7 +8,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +47,7 @@ def train(
         float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
     ] = 0.0,
     tagger: Taggers = None,
-) -> Plan:
+) -> given.Plan:
     """Learn from trees in CoNLL-U."""
     from spectragram.data.inputs import as_dependencies
 
@@ -62,8 +61,8 @@ def train(
     parameters |= {"max_iter": iterations, "n_epochs": epochs, "n_models": models}
     parameters |= {"basis": _number_or_name(basis), "min_mass": min_mass}
     if not tagger:
-        return Plan(parameters)
-    return Plan(parameters, read=lambda _, source: _tagged(as_dependencies(source), tagger))
+        return given.Plan(parameters)
+    return given.Plan(parameters, read=lambda _, source: _tagged(as_dependencies(source), tagger))
 
 
 def predict(

@@ -8,7 +8,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, remark_unknown, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +38,7 @@ def train(
     boundaries: Annotated[
         bool, typer.Option("--boundaries", help="Treat each line as a sentence and predict its end too.")
     ] = False,
-) -> Plan:
+) -> given.Plan:
     """Learn to predict the next word of a text, one sentence a line."""
     parameters: dict[str, Any] = {
         "n_states": states,
@@ -48,7 +47,7 @@ def train(
         "prior": prior,
         "start_shape": start_shape,
     }
-    return Plan(parameters | {"max_iter": iterations, "min_count": min_count, "boundaries": boundaries})
+    return given.Plan(parameters | {"max_iter": iterations, "min_count": min_count, "boundaries": boundaries})
 
 
 def predict(

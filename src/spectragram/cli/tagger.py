@@ -9,7 +9,6 @@ import typer
 
 from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, write_page
-from spectragram.cli.training import Plan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,14 +42,14 @@ def train(
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
-) -> Plan:
+) -> given.Plan:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
     from spectragram.data.labelled import read_labelled
 
     layout = _layout(input_format, columns, label, drop)
     parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
     parameters |= {"decoding": decoding, "emissions": emissions, "n_codes": codes}
-    return Plan(parameters, read=lambda _, source: read_labelled(source, layout))
+    return given.Plan(parameters, read=lambda _, source: read_labelled(source, layout))
 
 
 def predict(

@@ -18,10 +18,9 @@ from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import WordLists, is_path
 from spectragram.engine import Executor
 from spectragram.errors import InputError, ParameterError
-from spectragram.estimator import Estimator, fitting
+from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.files import Source
 from spectragram.metrics.clusters import mutual_information
-from spectragram.predictions import Predictions
 
 __all__ = ["WordClusters"]
 

@@ -7,20 +7,22 @@ M-step   P(rule, y, z | a, x) = (1 - s) c(rule, x, y, z) / c(a, x) + s mean over
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numba import njit
 
 from spectragram.constituency.lexicon import Lexicon, WordTable
-from spectragram.constituency.model import Member
-from spectragram.constituency.training_trees import TrainingTrees
+from spectragram.constituency.model import Member, rules_of
+from spectragram.data.productions import UNARY
+from spectragram.data.treebank import Treebank
 from spectragram.engine import map_threads
-from spectragram.inference.chart_operators import layout, make_operators
-from spectragram.inference.fixed_tree import Counts, expected_counts
+from spectragram.inference.chart_rules import Rules, layout, make_operators
+from spectragram.inference.fixed_tree import Counts, Nodes, expected_counts
 from spectragram.inference.tree_assignments import count_assignments
 
-__all__ = ["em_steps", "member_from_counts", "member_from_shares"]
+__all__ = ["TrainingTrees", "em_steps", "member_from_counts", "member_from_shares"]
 
 SMOOTH_RULES = 0.01
 """Share of a probability that comes from the mean over the states of its label. On the dev part of wsj-sample the
@@ -151,3 +153,29 @@ def _expect(trees: TrainingTrees, member: Member, shards: list[tuple[int, int]],
     for part in parts[1:]:
         total = total.plus(part)
     return total
+
+
+@dataclass(frozen=True)
+class TrainingTrees:
+    """A treebank with its words numbered as rows of a word table and its rules sorted for the kernels."""
+
+    treebank: Treebank
+    rules: Rules
+    words: WordTable
+    nodes: Nodes
+
+    @classmethod
+    def of(cls, treebank: Treebank, words: WordTable | None = None) -> TrainingTrees:
+        """Number the words, and mark the nodes that are kept as top items (see ``inference.chart_rules``).
+
+        ``words`` is the table of the same trees in another binarisation, so that both can share one object.
+        """
+        own, row = WordTable.of_treebank(treebank)
+        rule = treebank.rule.copy()
+        rule[treebank.leaves] = row
+        under_unary = np.where(treebank.parent >= 0, treebank.kind[treebank.parent] == UNARY, False)
+        kept = ((treebank.kind != UNARY) & ~under_unary).astype(np.uint8)
+        nodes = Nodes(
+            treebank.kind, treebank.symbol, rule, treebank.left, treebank.right, kept, treebank.offsets.astype(np.int64)
+        )
+        return cls(treebank, rules_of(treebank.productions), words or own, nodes)

@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from spectragram.constituency.averaging import Judge, average_posteriors
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
 from spectragram.constituency.learners import train
 from spectragram.constituency.model import Model
-from spectragram.constituency.parsing import Status
+from spectragram.constituency.parsing import Judge, Status, average_posteriors
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
 from spectragram.constituency.settings import DECODERS, Settings, settings_of
 from spectragram.data.brackets import escape_word
@@ -26,9 +25,8 @@ from spectragram.data.trees import Tree
 from spectragram.engine import map_threads, single_threaded_blas
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ParameterError
-from spectragram.estimator import Estimator, TrainedModel, fitting
+from spectragram.estimator import Estimator, Predictions, TrainedModel, fitting
 from spectragram.metrics import bracket_scores, per_second
-from spectragram.predictions import Predictions
 
 __all__ = ["ConstituencyParser"]
 

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from spectragram.constituency.model import Grammar, Model
-from spectragram.inference.chart_operators import Operators
-from spectragram.inference.chart_rules import Rules
+from spectragram.inference.chart_rules import Operators, Rules
 
 __all__ = ["label_rows", "state_rows"]
 

@@ -13,18 +13,23 @@ from itertools import islice
 
 import numpy as np
 
-from spectragram.constituency.averaging import Judge
 from spectragram.constituency.brackets import LabelSet
-from spectragram.constituency.clusters import cluster_shares, random_shares, states_by_count
-from spectragram.constituency.em import em_steps, member_from_shares
-from spectragram.constituency.features import FeatureColumns, extract_features
+from spectragram.constituency.em import TrainingTrees, em_steps, member_from_shares
+from spectragram.constituency.features import (
+    FeatureColumns,
+    Projection,
+    cluster_shares,
+    extract_features,
+    project_labels,
+    random_shares,
+    states_by_count,
+)
 from spectragram.constituency.lexicon import WordTable
 from spectragram.constituency.model import Grammar, Member, Model
+from spectragram.constituency.parsing import Judge
 from spectragram.constituency.pivot import learn_pivot
-from spectragram.constituency.projection import Projection, project_labels
 from spectragram.constituency.settings import Settings
 from spectragram.constituency.spectral import learn_spectral
-from spectragram.constituency.training_trees import TrainingTrees
 from spectragram.data.binarization import Binarizer
 from spectragram.data.heads import HeadRules, learn_head_rules
 from spectragram.data.treebank import Treebank

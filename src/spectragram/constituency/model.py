@@ -18,8 +18,15 @@ from spectragram.constituency.settings import DECODERS
 from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.productions import Productions
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.chart_operators import Operators, layout, make_operators
-from spectragram.inference.chart_rules import Rules, Weights, make_rules, make_weights
+from spectragram.inference.chart_rules import (
+    Operators,
+    Rules,
+    Weights,
+    layout,
+    make_operators,
+    make_rules,
+    make_weights,
+)
 
 __all__ = ["Grammar", "Member", "Model", "Thresholds", "rules_of"]
 

@@ -18,13 +18,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from spectragram.constituency.em import member_from_counts
-from spectragram.constituency.features import FeatureColumns
+from spectragram.constituency.em import TrainingTrees, member_from_counts
+from spectragram.constituency.features import FeatureColumns, Projection
 from spectragram.constituency.model import Member
-from spectragram.constituency.projection import Projection
-from spectragram.constituency.training_trees import TrainingTrees
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
-from spectragram.inference.chart_operators import layout
+from spectragram.inference.chart_rules import layout
 from spectragram.inference.fixed_tree import Counts
 from spectragram.spectral.anchors import find_anchors, pivot_decompose_both
 from spectragram.spectral.mixtures import mixture_weights

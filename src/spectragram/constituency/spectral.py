@@ -16,13 +16,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from spectragram.constituency.em import TrainingTrees
+from spectragram.constituency.features import Projection
 from spectragram.constituency.lexicon import Lexicon
 from spectragram.constituency.model import Member
-from spectragram.constituency.projection import Projection
-from spectragram.constituency.training_trees import TrainingTrees
 from spectragram.data.productions import BINARY, UNARY
-from spectragram.inference.chart_operators import Operators, layout, make_operators
-from spectragram.inference.chart_rules import Rules
+from spectragram.inference.chart_rules import Operators, Rules, layout, make_operators
 from spectragram.inference.tree_assignments import count_assignments
 from spectragram.spectral.products import ProductMoments
 from spectragram.spectral.smoothing import smooth_moments

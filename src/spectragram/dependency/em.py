@@ -29,8 +29,8 @@ from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 from spectragram.learning.em import refine
+from spectragram.learning.states import k_means
 from spectragram.spectral import cca_weights
-from spectragram.spectral.kmeans import k_means
 
 __all__ = ["Counts", "learn_deterministic", "learn_em", "maximize"]
 

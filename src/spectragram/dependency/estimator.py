@@ -17,10 +17,9 @@ from spectragram.dependency.learners import learn
 from spectragram.dependency.model import Chart, Model
 from spectragram.dependency.settings import settings_of
 from spectragram.errors import InputError
-from spectragram.estimator import Estimator, fitting
+from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.inference.hashed import VERSION as HASH_VERSION
 from spectragram.metrics import attachment_scores, per_second
-from spectragram.predictions import Predictions
 
 __all__ = ["DependencyParser"]
 

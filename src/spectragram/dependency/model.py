@@ -15,8 +15,7 @@ from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels
 from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.headed import inside_outside
-from spectragram.inference.headed_decode import best_heads
+from spectragram.inference.headed import best_heads, inside_outside
 
 __all__ = ["Chart", "Member", "Model", "average", "parse_all"]
 

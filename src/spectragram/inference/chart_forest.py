@@ -23,8 +23,7 @@ import numpy as np
 from numba import njit
 
 from spectragram.engine.kernels import REORDER
-from spectragram.inference.chart_operators import Operators
-from spectragram.inference.chart_rules import Forest, Rules
+from spectragram.inference.chart_rules import Forest, Operators, Rules
 
 __all__ = ["Posteriors", "forest_posteriors"]
 

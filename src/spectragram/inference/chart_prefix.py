@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spectragram.inference.chart_operators import Operators
-from spectragram.inference.chart_rules import Rules
+from spectragram.inference.chart_rules import Operators, Rules
 
 __all__ = ["close_span", "combine", "left_corner_closure"]
 

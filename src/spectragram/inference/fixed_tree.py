@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.inference.chart_operators import Operators
+from spectragram.inference.chart_rules import Operators
 
 __all__ = ["Counts", "Nodes", "expected_counts", "tree_values"]
 

@@ -11,12 +11,11 @@ from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import Strings
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ParameterError
-from spectragram.estimator import Estimator, fitting
+from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.lm.learners import Iterations, learn, training_corpus
 from spectragram.lm.model import Model
 from spectragram.lm.settings import settings_of
 from spectragram.metrics import per_second, perplexity
-from spectragram.predictions import Predictions
 
 __all__ = ["LanguageModel"]
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, svds
 
-from spectragram.spectral.sparse import is_sparse
+from spectragram.spectral.scaling import is_sparse
 
 __all__ = ["SOLVERS", "Solver", "Triplets"]
 

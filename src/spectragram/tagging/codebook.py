@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from spectragram.errors import InputError
-from spectragram.spectral.kmeans import k_means
+from spectragram.learning.states import k_means
 from spectragram.tagging.sequences import Observation, Observations
 
 __all__ = ["Codebook", "are_frames", "stacked_frames"]

@@ -14,9 +14,8 @@ from spectragram.data.labelled import Labelled, LabelledFile, Layout, as_labelle
 from spectragram.data.signatures import VERSION
 from spectragram.engine import single_threaded_blas
 from spectragram.engine.progress import progress
-from spectragram.estimator import Estimator, fitting
+from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.metrics import label_table, per_second, span_table, tagging_scores
-from spectragram.predictions import Predictions
 from spectragram.tagging.codebook import are_frames
 from spectragram.tagging.learners import train
 from spectragram.tagging.member import Member

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from spectragram.spectral.kmeans import k_means, nearest_centres
+from spectragram.learning.states import k_means, nearest_centres
 
 
 @pytest.mark.parametrize("init", ["k-means++", "random"])
