@@ -28,9 +28,10 @@ import scipy.linalg
 
 from spectragram.errors import InputError, RankError
 from spectragram.spectral.mixtures import match_states
-from spectragram.spectral.scaling import Scaling, to_csr
+from spectragram.spectral.scaling import Scaling
 from spectragram.spectral.simplex import simplex_least_squares
 from spectragram.spectral.subspace import find_subspace
+from spectragram.spectral.svd import to_csr
 
 __all__ = [
     "OneSided",

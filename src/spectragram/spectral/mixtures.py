@@ -30,7 +30,7 @@ from numba import njit
 
 from spectragram.errors import InputError
 from spectragram.spectral.products import row_products
-from spectragram.spectral.scaling import to_csr
+from spectragram.spectral.svd import to_csr
 
 __all__ = ["ConvexEM", "convex_em", "match_states", "mixture_weights"]
 

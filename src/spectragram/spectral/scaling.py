@@ -22,8 +22,9 @@ import scipy.sparse
 
 from spectragram.errors import InputError
 from spectragram.spectral.subspace import Subspace
+from spectragram.spectral.svd import is_sparse, to_csr
 
-__all__ = ["Scaling", "cca_weights", "is_sparse", "to_csr"]
+__all__ = ["Scaling", "cca_weights"]
 
 
 def cca_weights(counts: np.ndarray, *, kappa: float = 5.0, n: float = 1.0) -> np.ndarray:
@@ -83,19 +84,3 @@ def _scaled(matrix: Any, left: np.ndarray, right: np.ndarray) -> Any:
     matrix = to_csr(matrix)
     data = matrix.data * np.repeat(left, np.diff(matrix.indptr)) * right[matrix.indices]
     return scipy.sparse.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def is_sparse(matrix: Any) -> bool:
-    """Whether this is one of scipy's sparse arrays or matrices, of any format."""
-    return bool(scipy.sparse.issparse(matrix))
-
-
-def to_csr(matrix: Any) -> scipy.sparse.csr_array:
-    """Any matrix as a canonical float64 CSR array; the matrix itself if it is canonical already."""
-    rows: Any = scipy.sparse.csr_array(matrix)
-    if rows.dtype != np.float64:
-        rows = rows.astype(np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows

@@ -35,8 +35,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from spectragram.display import shown_by
 from spectragram.errors import InputError, RankError
-from spectragram.spectral.scaling import is_sparse, to_csr
-from spectragram.spectral.svd import SOLVERS, Triplets
+from spectragram.spectral.svd import SOLVERS, Triplets, is_sparse, to_csr
 
 __all__ = ["Subspace", "choose_method", "find_subspace"]
 

@@ -22,9 +22,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.linalg import LinearOperator, svds
 
-from spectragram.spectral.scaling import is_sparse
-
-__all__ = ["SOLVERS", "Solver", "Triplets"]
+__all__ = ["SOLVERS", "Solver", "Triplets", "is_sparse", "to_csr"]
 
 Triplets = tuple[np.ndarray, np.ndarray, np.ndarray]
 Solver = Callable[[Any, int, float, np.random.Generator], Triplets]
@@ -180,3 +178,19 @@ SOLVERS: dict[str, Solver] = {
     "krylov": krylov_svd,
     "gram": gram_svd,
 }
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether this is one of scipy's sparse arrays or matrices, of any format."""
+    return bool(scipy.sparse.issparse(matrix))
+
+
+def to_csr(matrix: Any) -> scipy.sparse.csr_array:
+    """Any matrix as a canonical float64 CSR array; the matrix itself if it is canonical already."""
+    rows: Any = scipy.sparse.csr_array(matrix)
+    if rows.dtype != np.float64:
+        rows = rows.astype(np.float64)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
