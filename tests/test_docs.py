@@ -165,3 +165,20 @@ def test_the_code_that_the_notation_names_is_there() -> None:
             if not hasattr(found, part):
                 importlib.import_module(".".join(name.split(".")[:depth]))
             found = getattr(found, part)
+
+
+WALKS = {"From a treebank to a parse": 38, "From text to clusters": 28, "From strings to an automaton": 35}
+
+
+@pytest.mark.parametrize("walk", WALKS)
+def test_walks_through_the_code_name_files_that_are_there(walk: str) -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    section = page[page.index(f"### {walk}") :].partition("\n### ")[0]
+    named = re.findall(r"`([\w/]+\.py)`", section)
+    missing = [
+        name for name in named if not (ROOT / "src" / "spectragram" / name.removeprefix("spectragram/")).exists()
+    ]
+    assert not missing
+    # One more: spectragram/__init__.py is the first file of every walk.
+    assert len(set(named) - {"spectragram/__init__.py"}) + 1 == WALKS[walk]
+    assert f", {WALKS[walk]} files:" in section
