@@ -138,7 +138,7 @@ def test_a_text_alone_is_a_path_and_texts_in_a_list_are_read_by_symbol() -> None
     assert model.vocabulary_.words == ("a", "b")
     np.testing.assert_array_equal(model.log_prob(["a a b"]), model.log_prob([list("aab")]))
     with pytest.raises(InputError, match="a single sentence goes in a list"):
-        model.log_prob("ab")
+        model.log_prob("a b")
 
 
 def test_every_method_reads_files(corpus, test_corpus, truth, tmp_path) -> None:

@@ -59,8 +59,9 @@ def same(a: Corpus, b: Corpus) -> bool:
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("text", ["the dog barks", "(S (NN dog))", "x" * 5000, "a\0b"])
 def test_a_string_that_names_no_file_is_refused(read: Callable[[Any], Any], text: str) -> None:
-    with pytest.raises(InputError, match=r"no such file; check the path; a single sentence goes in a list") as caught:
+    with pytest.raises(InputError, match="no such file; check the path") as caught:
         read(text)
+    assert ("a single sentence goes in a list" in str(caught.value)) == (" " in text)
     assert len(str(caught.value)) < 200
 
 

@@ -71,7 +71,9 @@ def is_path(X: object) -> TypeGuard[Source]:
     # os.path: unlike Path.exists it answers False, without an error, for a text too long for a file name.
     if isinstance(X, str) and X != "-" and not os.path.exists(X):  # noqa: PTH110
         shown = X if len(X) <= SHOWN else X[:SHOWN] + "..."
-        raise InputError("no such file", path=shown, remedy="check the path; a single sentence goes in a list")
+        # Only what looks like a sentence gets the advice: on the command line there are no lists.
+        advice = "; a single sentence goes in a list" if " " in X else ""
+        raise InputError("no such file", path=shown, remedy="check the path" + advice)
     return True
 
 
