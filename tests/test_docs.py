@@ -182,3 +182,10 @@ def test_walks_through_the_code_name_files_that_are_there(walk: str) -> None:
     # One more: spectragram/__init__.py is the first file of every walk.
     assert len(set(named) - {"spectragram/__init__.py"}) + 1 == WALKS[walk]
     assert f", {WALKS[walk]} files:" in section
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    for name in re.findall(r"`(\w+/[\w/]+\.py)`", page.read_text(encoding="utf-8")):
+        places = (ROOT, ROOT / "src", ROOT / "src" / "spectragram")
+        assert any((place / name).exists() for place in places), f"{page.name} names {name}"

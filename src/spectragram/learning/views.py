@@ -38,7 +38,7 @@ SMALLEST_SPREAD = 1e-9
 """A guard against division by zero; any tiny value does."""
 OVERSAMPLING, POWER_STEPS = 8, 4
 """Extra dimensions and iterations of the power iteration; on wsj-sample dev the parser does best when
-it stops this early (see ``constituency/projection.py``)."""
+it stops this early (see ``constituency/features.py``)."""
 TOLERANCE = 1e-2
 """Residuals of the Krylov solver relative to the largest singular value. Chosen by hand, not tuned: the moments are
 noisier than that."""
