@@ -11,7 +11,7 @@ import pytest
 from spectragram.constituency import parsing
 from spectragram.constituency.brackets import bracket_tree
 from spectragram.constituency.model import Grammar, Member
-from spectragram.constituency.parsing import Judge, Status, average_posteriors, cut_into_pieces, prune
+from spectragram.constituency.parsing import HeldOutF1, Status, average_posteriors, cut_into_pieces, prune
 from spectragram.data.binarization import is_intermediate
 from spectragram.data.brackets import parse_tree
 from spectragram.inference.chart_coarse import span_id
@@ -190,4 +190,6 @@ def test_the_judge_gives_the_score_of_a_single_member():
             gold, [bracket_tree(t.leaves(), p, part.labels) for t, p in zip(gold, found, strict=True)]
         )["f1"]
 
-    assert Judge(gold)(grammar, grammar.members[1]) == f1(replace(grammar, members=grammar.members[1:])) != f1(grammar)
+    assert (
+        HeldOutF1(gold)(grammar, grammar.members[1]) == f1(replace(grammar, members=grammar.members[1:])) != f1(grammar)
+    )

@@ -15,7 +15,7 @@ from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.derivations import best_derivation, k_best_derivations
 from spectragram.constituency.learners import train
 from spectragram.constituency.model import Model
-from spectragram.constituency.parsing import Judge, Status, average_posteriors
+from spectragram.constituency.parsing import HeldOutF1, Status, average_posteriors
 from spectragram.constituency.probabilities import prefix_log_probs, sample_tree, sentence_log_prob
 from spectragram.constituency.settings import DECODERS, Settings, settings_of
 from spectragram.data.brackets import escape_word
@@ -130,7 +130,7 @@ class ConstituencyParser(Estimator):
         """
         settings = settings_of(self)
         trees = as_trees(X)
-        judge = None if dev is None else Judge(as_trees(dev), self.n_jobs if settings.n_models == 1 else 1)
+        judge = None if dev is None else HeldOutF1(as_trees(dev), self.n_jobs if settings.n_models == 1 else 1)
         with single_threaded_blas(), progress("training", settings.n_steps, enabled=self.verbose) as report:
             self.model_, facts = train(trees, settings, judge=judge, n_jobs=self.n_jobs, report=report)
         self.summary_ = _summary(self.model_, settings, len(trees), facts)

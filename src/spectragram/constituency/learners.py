@@ -26,7 +26,7 @@ from spectragram.constituency.features import (
 )
 from spectragram.constituency.lexicon import WordTable
 from spectragram.constituency.model import Grammar, Member, Model
-from spectragram.constituency.parsing import Judge
+from spectragram.constituency.parsing import HeldOutF1
 from spectragram.constituency.pivot import learn_pivot
 from spectragram.constituency.settings import Settings
 from spectragram.constituency.spectral import learn_spectral
@@ -74,7 +74,7 @@ def train(
     trees: Sequence[Tree],
     settings: Settings,
     *,
-    judge: Judge | None = None,
+    judge: HeldOutF1 | None = None,
     n_jobs: int = 1,
     report: Report = silent,
 ) -> tuple[Model, list[dict[str, float]]]:
@@ -141,7 +141,7 @@ def _prepare(
 
 
 def _train_member(
-    prepared: _Prepared, settings: Settings, seed: int, judge: Judge | None, n_jobs: int, report: Report
+    prepared: _Prepared, settings: Settings, seed: int, judge: HeldOutF1 | None, n_jobs: int, report: Report
 ) -> tuple[Member, dict[str, float]]:
     """A member, and the iteration that it comes from with its held-out score."""
     member = _first_member(prepared, settings, seed, n_jobs)

@@ -27,7 +27,7 @@ from spectragram.inference.chart_rules import Forest
 from spectragram.metrics.brackets import bracket_scores
 
 __all__ = [
-    "Judge",
+    "HeldOutF1",
     "Status",
     "add_posteriors",
     "average_posteriors",
@@ -201,7 +201,7 @@ def _add_pieces(grammar: Grammar, words: Sequence[str], weight: float, spans: np
                 spans[span_id(start + i, start + j)] += inner[span_id(i, j)]
 
 
-class Judge:
+class HeldOutF1:
     """Scores a single member on held-out trees by its F1."""
 
     def __init__(self, trees: list[Tree], n_jobs: int = 1) -> None:
