@@ -90,13 +90,13 @@ def listed(X: Any, what: str) -> list[Any]:
 def as_trees(X: Trees) -> list[Tree]:
     """Trees without traces, functional tags and indices; at least one.
 
+    Every tree is cleaned, wherever it comes from (:func:`~spectragram.data.brackets.clean`), so a file and the trees
+    read from it are the same data. Trees that consist of traces only are left out.
+
     Parameters
     ----------
     X : path or iterable
         A file of bracketed trees, or an iterable of Tree objects, bracketed strings and nltk trees.
-
-    Every tree is cleaned, wherever it comes from (:func:`~spectragram.data.brackets.clean`), so a file and the trees
-    read from it are the same data. Trees that consist of traces only are left out.
     """
     found = read_trees(X) if is_path(X) else map(_tree, listed(X, "trees"))
     trees = [tree for tree in map(clean, found) if tree is not None]
