@@ -9,6 +9,7 @@ import numpy as np
 
 from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import Strings
+from spectragram.engine import single_threaded_blas
 from spectragram.engine.progress import progress
 from spectragram.errors import InputError, ParameterError
 from spectragram.estimator import Estimator, Predictions, fitting
@@ -114,7 +115,8 @@ class LanguageModel(Estimator):
         """
         settings = settings_of(self)
         corpus = training_corpus(X, settings)
-        with progress("EM", enabled=self.verbose) as report:
+        # Threads of BLAS only get in each other's way here: the products are small, and EM has threads of its own.
+        with single_threaded_blas(), progress("EM", enabled=self.verbose) as report:
             self.model_, iterations = learn(corpus, dev, settings, report)
         self.summary_ = {
             "learner": settings.learner,
