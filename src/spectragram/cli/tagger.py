@@ -39,8 +39,14 @@ def train(
     learner: Annotated[
         str, typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, hmm or unigram.")
     ] = "spectral+em",
+    factors: Annotated[
+        bool, typer.Option("--factors/--no-factors", help="Log-linear factors beside the HMM; without: the paper's.")
+    ] = True,
     models: given.Models = None,
     iterations: given.Iterations = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=0, help="Passes over the data for the factors, at most.")
+    ] = None,
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
@@ -58,9 +64,11 @@ def train(
     tagger = Tagger(
         states,
         learner,
+        factors=factors,
         preset=given.chosen_preset(fast, best),
         n_models=models,
         max_iter=iterations,
+        n_epochs=epochs,
         decoding=decoding,
         emissions=emissions,
         n_codes=codes,

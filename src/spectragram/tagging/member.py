@@ -1,4 +1,4 @@
-"""One trained refinement HMM: its operators, its observation vectors, and the marginals of labels that follow.
+"""One trained refinement HMM: its operators, its observation vectors, its factors, and the marginals that follow.
 
 All members of an ensemble share the lexicon. Their marginals are multiplied (a geometric mean), which rewards labels
 that every member finds possible.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from spectragram.engine import map_threads
-from spectragram.estimator import prefixed, without_prefix
+from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
+from spectragram.tagging.factors import Factors, prediction_tokens
 from spectragram.tagging.gaussians import GaussianStates
 from spectragram.tagging.lexicon import CellVectors, Lexicon
 from spectragram.tagging.sequences import Observations
@@ -56,10 +57,13 @@ class Member:
         Initial, transition and final operators of the chain.
     emissions : EmissionModel
         The vectors of observations.
+    factors : Factors or None
+        Log-linear factors beside a probabilistic chain whose emissions are :class:`CellVectors`.
     """
 
     operators: ChainOperators
     emissions: EmissionModel
+    factors: Factors | None = None
 
     def marginals(
         self,
@@ -75,6 +79,10 @@ class Member:
         Where ``fixed`` (n_tokens,) holds a label and not -1, all other labels get the observation vector 0, so that
         no path passes through them.
         """
+        if self.factors is not None:
+            assert isinstance(self.emissions, CellVectors)
+            tokens = prediction_tokens(lexicon, self.emissions, observed, self.factors, weight)
+            return self.factors.label(self.operators, tokens, observed.offsets, fixed=fixed, n_jobs=n_jobs)
         n_labels = lexicon.n_labels
         marginals = np.zeros((int(observed.offsets[-1]), n_labels))
         vectors_of = self.emissions.of_tokens(lexicon, observed, weight)
@@ -90,14 +98,18 @@ class Member:
         map_threads(solve, batches(observed.offsets), n_jobs)
         return marginals
 
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, for model files."""
+    def to_state(self) -> State:
+        """Plain values and arrays, for model files."""
         of_chain = {field.name: getattr(self.operators, field.name) for field in fields(ChainOperators)}
-        return prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+        arrays = prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+        if self.factors is None:
+            return {"factors": None}, arrays
+        values, weights = self.factors.to_state()
+        return {"factors": values}, arrays | prefixed("factors", weights)
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
-        """Inverse of :meth:`to_arrays`; checks that the parts fit."""
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; checks that the parts fit."""
         operators = ChainOperators(**without_prefix("chain", arrays))
         stored = without_prefix("emissions", arrays)
         emissions: EmissionModel = GaussianStates(**stored) if "means" in stored else CellVectors(**stored)
@@ -111,7 +123,12 @@ class Member:
         )
         if not fits:
             raise ValueError("the parts of a member do not fit together")
-        return cls(operators, emissions)
+        if values["factors"] is None:
+            return cls(operators, emissions)
+        factors = Factors.from_state(values["factors"], without_prefix("factors", arrays))
+        if n_pairs != n_dims or not np.array_equal(emissions.starts, operators.label_starts):
+            raise ValueError("factors beside a model without probabilities")
+        return cls(operators, emissions, factors)
 
 
 def as_probabilities(marginals: np.ndarray, instead: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:

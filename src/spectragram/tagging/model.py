@@ -114,8 +114,9 @@ class Model:
         """Plain values and arrays, for model files."""
         lexicon, arrays = self.lexicon.to_state()
         arrays = prefixed("lexicon", arrays) | {"labels": self.labels}
-        for i, member in enumerate(self.members):
-            arrays |= prefixed(f"member{i}", member.to_arrays())
+        members = [member.to_state() for member in self.members]
+        for i, (_, of_member) in enumerate(members):
+            arrays |= prefixed(f"member{i}", of_member)
         if self.legal is not None:
             arrays |= prefixed("legal", {"may_follow": self.legal[0], "may_start": self.legal[1]})
         if self.codebook is not None:
@@ -126,7 +127,7 @@ class Model:
             "emission_weight": self.emission_weight,
             "layout": self.layout.to_state()[0],
             "lexicon": lexicon,
-            "members": len(self.members),
+            "members": [of_member for of_member, _ in members],
         }
         return values, arrays
 
@@ -135,7 +136,10 @@ class Model:
         """Inverse of :meth:`to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
         labels = list(arrays["labels"])
         lexicon = Lexicon.from_state(values["lexicon"], without_prefix("lexicon", arrays))
-        members = [Member.from_arrays(without_prefix(f"member{i}", arrays)) for i in range(values["members"])]
+        members = [
+            Member.from_state(of_member, without_prefix(f"member{i}", arrays))
+            for i, of_member in enumerate(values["members"])
+        ]
         legal = without_prefix("legal", arrays)
         codebook = without_prefix("codebook", arrays)
         if lexicon.n_labels != len(labels) or any(len(m.emissions.starts) != len(labels) + 1 for m in members):
