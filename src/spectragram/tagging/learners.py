@@ -167,8 +167,7 @@ def _learn_factors(training: Training, lexicon: Lexicon, member: Member, seed: i
     """Log-linear factors beside a member."""
     settings, observed, labels, judge = training.settings, training.observed, training.labels, training.judge
     assert isinstance(member.emissions, CellVectors)
-    n_columns = observed.n_columns
-    empty = Factors(templates_for(n_columns), n_columns, empty_table(len(labels)))
+    empty = Factors(templates_for(observed.n_columns), empty_table(len(labels)))
     weight = settings.emission_weight
     return learn_factors(
         empty,

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from spectragram.engine import map_threads
-from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.estimator import prefixed, without_prefix
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
 from spectragram.tagging.factors import Factors, prediction_tokens
 from spectragram.tagging.gaussians import GaussianStates
@@ -98,18 +98,15 @@ class Member:
         map_threads(solve, batches(observed.offsets), n_jobs)
         return marginals
 
-    def to_state(self) -> State:
-        """Plain values and arrays, for model files."""
+    def to_arrays(self) -> dict[str, Any]:
+        """All arrays and lists of strings by name, for model files."""
         of_chain = {field.name: getattr(self.operators, field.name) for field in fields(ChainOperators)}
         arrays = prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
-        if self.factors is None:
-            return {"factors": None}, arrays
-        values, weights = self.factors.to_state()
-        return {"factors": values}, arrays | prefixed("factors", weights)
+        return arrays if self.factors is None else arrays | prefixed("factors", self.factors.to_arrays())
 
     @classmethod
-    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_state`; checks that the parts fit."""
+    def from_arrays(cls, arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_arrays`; checks that the parts fit."""
         operators = ChainOperators(**without_prefix("chain", arrays))
         stored = without_prefix("emissions", arrays)
         emissions: EmissionModel = GaussianStates(**stored) if "means" in stored else CellVectors(**stored)
@@ -123,12 +120,12 @@ class Member:
         )
         if not fits:
             raise ValueError("the parts of a member do not fit together")
-        if values["factors"] is None:
+        of_factors = without_prefix("factors", arrays)
+        if not of_factors:
             return cls(operators, emissions)
-        factors = Factors.from_state(values["factors"], without_prefix("factors", arrays))
         if n_pairs != n_dims or not np.array_equal(emissions.starts, operators.label_starts):
             raise ValueError("factors beside a model without probabilities")
-        return cls(operators, emissions, factors)
+        return cls(operators, emissions, Factors.from_arrays(of_factors))
 
 
 def as_probabilities(marginals: np.ndarray, instead: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:

@@ -114,9 +114,8 @@ class Model:
         """Plain values and arrays, for model files."""
         lexicon, arrays = self.lexicon.to_state()
         arrays = prefixed("lexicon", arrays) | {"labels": self.labels}
-        members = [member.to_state() for member in self.members]
-        for i, (_, of_member) in enumerate(members):
-            arrays |= prefixed(f"member{i}", of_member)
+        for i, member in enumerate(self.members):
+            arrays |= prefixed(f"member{i}", member.to_arrays())
         if self.legal is not None:
             arrays |= prefixed("legal", {"may_follow": self.legal[0], "may_start": self.legal[1]})
         if self.codebook is not None:
@@ -127,7 +126,7 @@ class Model:
             "emission_weight": self.emission_weight,
             "layout": self.layout.to_state()[0],
             "lexicon": lexicon,
-            "members": [of_member for of_member, _ in members],
+            "members": len(self.members),
         }
         return values, arrays
 
@@ -136,14 +135,13 @@ class Model:
         """Inverse of :meth:`to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
         labels = list(arrays["labels"])
         lexicon = Lexicon.from_state(values["lexicon"], without_prefix("lexicon", arrays))
-        members = [
-            Member.from_state(of_member, without_prefix(f"member{i}", arrays))
-            for i, of_member in enumerate(values["members"])
-        ]
+        members = [Member.from_arrays(without_prefix(f"member{i}", arrays)) for i in range(values["members"])]
         legal = without_prefix("legal", arrays)
         codebook = without_prefix("codebook", arrays)
         if lexicon.n_labels != len(labels) or any(len(m.emissions.starts) != len(labels) + 1 for m in members):
             raise ValueError("labels and members do not fit together")
+        if any(m.factors is not None and m.factors.n_columns > int(values["n_columns"]) for m in members):
+            raise ValueError("factors look at columns that observations do not have")
         return cls(
             labels,
             int(values["n_columns"]),
