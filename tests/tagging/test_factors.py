@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from spectragram.data.signatures import VERSION
+from spectragram.inference.token_factors import label_pair_scores, token_places, token_scores
 from spectragram.synthetic import english_chunks
 from spectragram.tagging import Tagger
 from spectragram.tagging.factors import Factors, surface_columns, templates_for
@@ -24,8 +25,6 @@ def tagger() -> Tagger:
 
 def probability(tagger: Tagger, words: list[str], labels: tuple[int, ...]) -> float:
     """The weight of a labelling, by the definition: HMM with all its states, factors of tokens, factors of pairs."""
-    from spectragram.inference.token_factors import label_pair_scores, token_places, token_scores
-
     member, model = tagger.members_[0], tagger.model_
     assert member.factors is not None
     observed = model.observe([words])
@@ -48,7 +47,7 @@ def probability(tagger: Tagger, words: list[str], labels: tuple[int, ...]) -> fl
     scores = token_scores(places, np.ones((len(words), len(model.labels)), bool), table)
     pairs = label_pair_scores(len(model.labels), table)
     log_factor = sum(scores[i, a] for i, a in enumerate(labels))
-    log_factor += sum(pairs[a, b] for a, b in zip(labels, labels[1:], strict=False))
+    log_factor += sum(pairs[a, b] for a, b in pairwise(labels))
     return total * float(np.exp(log_factor))
 
 

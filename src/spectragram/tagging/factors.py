@@ -1,6 +1,6 @@
 """Surface factors: what the words around a token say about its label.
 
-    p(labels, states | x)  ~  RHMM(x, labels, states)^eta  prod_i exp score(i, label_i)  prod_i exp pair(label_i, label_{i+1})
+    p(a, h | x)  ~  RHMM(x, a, h)^eta  prod_i exp score(i, a_i)  prod_i exp pair(a_i, a_{i+1})        labels a, states h
 
 The refinement HMM sees one word at a time, through its hidden states; the factors see the sentence. Scores are sums of
 weights of hashed features (:mod:`spectragram.inference.token_factors`), fitted by conditional likelihood with the HMM
@@ -101,8 +101,11 @@ def surface_columns(types: Sequence[Observation]) -> np.ndarray:
     columns += [[word[-n:] if len(word) > n else "" for word in lower] for n in (1, 2, 3, 4)]
     columns += [[word[:n] if len(word) > n else "" for word in lower] for n in (1, 2, 3, 4)]
     columns += [list(column) for column in zip(*types, strict=True)][1 : 1 + len(ascii_uppercase)]
-    numbers = [[crc32(text.encode("utf-8", "surrogatepass")) for text in column] for column in columns]
-    return np.array(numbers, np.int64).reshape(len(columns), len(types))
+    numbers = np.empty((len(columns), len(types)), np.int64)
+    for row, column in zip(numbers, columns, strict=True):
+        number_of = {text: crc32(text.encode("utf-8", "surrogatepass")) for text in set(column)}
+        row[:] = [number_of[text] for text in column]
+    return numbers
 
 
 def _shape(word: str) -> str:

@@ -21,6 +21,7 @@ import numpy as np
 
 from spectragram.data.corpus import Vocabulary
 from spectragram.data.labelled import LabelledFile, Layout
+from spectragram.engine import resolve_jobs
 from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members
@@ -28,8 +29,9 @@ from spectragram.learning.factors import empty_table
 from spectragram.learning.states import random_states
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
-from spectragram.tagging.em import CellEmissions, TrainingChain, chain_from_states
-from spectragram.tagging.factors import Factors, learn_factors, templates_for, training_tokens
+from spectragram.tagging.em import chain_from_states
+from spectragram.tagging.factors import Factors, learn_factors, training_tokens
+from spectragram.tagging.held_out import choose_templates, prefers_looks
 from spectragram.tagging.lexicon import CellVectors, Lexicon, learn_lexicon
 from spectragram.tagging.member import Member
 from spectragram.tagging.model import Model
@@ -49,8 +51,6 @@ CLUSTER_DIMS = 12
 values, so further ones hardly count."""
 FACTOR_STREAM = 1
 """Distinguishes the random numbers of the factors from those of other steps with the same seed."""
-HELD_OUT = 10
-"""Every tenth sequence is held out to decide whether words back off by their looks. Chosen by hand, not tuned."""
 
 
 def train(
@@ -81,7 +81,18 @@ def train(
     )
     views = settings.views_for(observed.n_columns, frames=is_speech)
     judge = None if dev is None else _judge(model, dev, n_jobs)
-    training = Training(observed, labels, n_labels, cells, views, settings, judge=judge, report=report)
+    templates: tuple[str, ...] = ()
+    if settings.factors:
+        templates = choose_templates(
+            observed,
+            labels,
+            n_labels,
+            kappa=settings.backoff,
+            by_looks=by_looks,
+            seed=settings.random_state,
+            n_jobs=resolve_jobs(n_jobs),
+        )
+    training = Training(observed, labels, n_labels, cells, views, settings, templates, judge=judge, report=report)
     return replace(model, members=_members(training, lexicon, n_jobs)), observed
 
 
@@ -167,7 +178,7 @@ def _learn_factors(training: Training, lexicon: Lexicon, member: Member, seed: i
     """Log-linear factors beside a member."""
     settings, observed, labels, judge = training.settings, training.observed, training.labels, training.judge
     assert isinstance(member.emissions, CellVectors)
-    empty = Factors(templates_for(observed.n_columns), empty_table(len(labels)))
+    empty = Factors(training.templates, empty_table(len(labels)))
     weight = settings.emission_weight
     return learn_factors(
         empty,
@@ -212,27 +223,3 @@ def learn_em(training: Training, seed: int) -> Member:
         states = random_states(chain.sizes[training.labels], rng)
         candidates.append(training.refine_states(chain, states))
     return max(candidates, key=lambda candidate: candidate[1])[0]
-
-
-def prefers_looks(observed: Observations, labels: np.ndarray, n_labels: int, kappa: float) -> bool:
-    """Whether backing off through classes by looks helps an HMM on held-out training sequences.
-
-    With one column it always does. With several the others may tell more: a part of speech says all that shape and
-    suffix say about chunks, but not about names.
-    """
-    if observed.n_columns == 1:
-        return True
-    if len(observed) < 2 * HELD_OUT:
-        return False
-    held_out = np.arange(len(observed)) % HELD_OUT == HELD_OUT - 1
-    kept, rows = observed.select(np.flatnonzero(~held_out))
-    dev, dev_rows = observed.select(np.flatnonzero(held_out))
-    hits = {}
-    for by_looks in (False, True):
-        lexicon, cells = learn_lexicon(kept, labels[rows], n_labels, kappa=kappa, by_looks=by_looks)
-        chain = TrainingChain(labels[rows], kept.offsets, np.ones(n_labels, np.int64))
-        emissions = CellEmissions(cells, chain)
-        model = chain_from_states(chain, np.zeros(len(rows), np.int64), emissions)
-        marginals = Member(model.operators(), emissions.model).marginals(lexicon, dev)
-        hits[by_looks] = int((marginals.argmax(axis=1) == labels[dev_rows]).sum())
-    return hits[True] > hits[False]
