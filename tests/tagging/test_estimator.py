@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +108,9 @@ def test_held_out_data_choose_the_iteration(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_judge_is_accuracy_on_held_out_data() -> None:
     dev = (WORDS[TEST], CHUNKS[TEST])
-    scores = [Tagger(4, max_iter=n, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN]).score(*dev) for n in range(4)]
-    chosen = Tagger(4, max_iter=3, decoding="marginal").fit(WORDS[TRAIN], CHUNKS[TRAIN], dev=dev)
+    plain: dict[str, Any] = {"factors": False, "decoding": "marginal"}
+    scores = [Tagger(4, max_iter=n, **plain).fit(WORDS[TRAIN], CHUNKS[TRAIN]).score(*dev) for n in range(4)]
+    chosen = Tagger(4, max_iter=3, **plain).fit(WORDS[TRAIN], CHUNKS[TRAIN], dev=dev)
     assert chosen.score(*dev) == max(scores)
 
 

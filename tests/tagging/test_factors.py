@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from spectragram.data.signatures import VERSION
 from spectragram.inference.token_factors import label_pair_scores, token_places, token_scores
 from spectragram.synthetic import english_chunks
 from spectragram.tagging import Tagger
-from spectragram.tagging.factors import Factors, surface_columns, templates_for
+from spectragram.tagging.factors import Factors, templates_for
+from spectragram.tagging.surface import surface_columns
 
 X, Y = (list(part) for part in zip(*english_chunks(80, seed=2), strict=True))
 TINY = [["The", "dog", "saw", "Rome"]]
@@ -20,7 +22,7 @@ TINY = [["The", "dog", "saw", "Rome"]]
 
 @pytest.fixture(scope="module")
 def tagger() -> Tagger:
-    return Tagger(2, max_iter=1, n_epochs=2).fit(X, Y)
+    return Tagger(2, max_iter=1, n_models=1, n_epochs=2).fit(X, Y)
 
 
 def probability(tagger: Tagger, words: list[str], labels: tuple[int, ...]) -> float:
@@ -83,6 +85,31 @@ def test_factors_see_what_the_hmm_cannot() -> None:
     }
     assert scores[True] > 0.99
     assert scores[False] < 0.8
+
+
+def test_held_out_data_choose_the_epoch() -> None:
+    dev = (X[60:], Y[60:])
+    given: dict[str, Any] = {"n_states": 1, "max_iter": 0, "n_models": 1, "decoding": "marginal"}
+    scores = [Tagger(n_epochs=n, **given).fit(X[:60], Y[:60]).score(*dev) for n in range(5)]
+    assert len(set(scores)) > 1
+    chosen = Tagger(n_epochs=4, **given).fit(X[:60], Y[:60], dev=dev)
+    assert chosen.score(*dev) == max(scores[1:])
+
+
+def test_columns_that_mislead_are_left_out() -> None:
+    rng = np.random.default_rng(1)
+
+    def corpus(*, helpful: bool) -> tuple[list, list]:
+        labels = [["XY"[k] for k in rng.integers(0, 2, 6)] for _ in range(100)]
+        # Words tell the label up to a slip in ten; a column either is the label or a new value at every token.
+        words = [[f"{a if rng.random() < 0.9 else 'Z'}{rng.integers(5)}" for a in sentence] for sentence in labels]
+        columns = [[a if helpful else f"{rng.integers(10**6)}" for a in sentence] for sentence in labels]
+        return [list(zip(*pair, strict=True)) for pair in zip(words, columns, strict=True)], labels
+
+    for helpful in (True, False):
+        (member,) = Tagger(1, n_models=1, n_epochs=1).fit(*corpus(helpful=helpful)).members_
+        assert member.factors is not None
+        assert any("A" in template for template in member.factors.templates) == helpful
 
 
 def test_learners_without_probabilities_and_speech_have_none() -> None:

@@ -10,22 +10,16 @@ The HMM is raised to the power eta, because factors and emissions look at the sa
 are those of a lexicon that has not counted the token (:meth:`~spectragram.learning.word_cells.Cells.leave_one_out`);
 otherwise the HMM would seem to know every word, and the factors would not learn what to do about unknown ones.
 
-Templates are written ``l-1 l0``: atoms of a column and an offset. The columns are
-
-    w  word      l  in lower case      s  shape      a b c d  last 1 .. 4 letters      p q r g  first 1 .. 4 letters
-
-and A, B, ... are the further columns of the observations. The text of the templates belongs to the model and its file,
-so weights always meet the templates they were learned for.
+Templates are written ``l-1 l0``: atoms of a column (:mod:`spectragram.tagging.surface`) and an offset. Their text
+belongs to the model and its file, so weights always meet the templates they were learned for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import groupby
 from string import ascii_uppercase
 from typing import Any, Self
-from zlib import crc32
 
 import numpy as np
 
@@ -50,12 +44,11 @@ from spectragram.learning.factors import (
 )
 from spectragram.learning.word_cells import Cells
 from spectragram.tagging.lexicon import CellVectors, Lexicon
-from spectragram.tagging.sequences import Observation, Observations
+from spectragram.tagging.sequences import Observations
+from spectragram.tagging.surface import COLUMNS
 
 __all__ = ["Factors", "factored_chain", "learn_factors", "prediction_tokens", "templates_for", "training_tokens"]
 
-COLUMNS = "wlsabcdpqrg"
-"""A letter for each column that is made of the word."""
 WORD_TEMPLATES = """
     w0    l0    s0    a0    b0    c0    d0    p0    q0    r0    g0    s0 c0
     l-2   l-1   l+1   l+2   l-1 l0      l0 l+1      l-1 l+1     l-2 l-1     l+1 l+2     w-1   w+1
@@ -68,8 +61,6 @@ COLUMN_TEMPLATES = """
     X-1 X0 X+1  X-2 X-1 X0  X0 X+1 X+2        X0 l0       X-1 l0      X+1 l0
 """
 """For each further column, which takes the place of X."""
-MAX_SHAPE = 10
-"""Characters of a shape that count. Chosen by hand, not tuned."""
 POWER = 0.5
 """eta. Chosen on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17 among 0.2, 0.3, 0.5 and 1."""
 RATE = 0.3
@@ -90,32 +81,6 @@ def templates_for(n_columns: int) -> tuple[str, ...]:
     for letter in ascii_uppercase[: n_columns - 1]:  # columns beyond the alphabet are not looked at
         listed += [template.replace("X", letter) for template in split_templates(COLUMN_TEMPLATES)]
     return tuple(listed)
-
-
-def surface_columns(types: Sequence[Observation]) -> np.ndarray:
-    """What templates see of each type of observation, as numbers: int64 (n_columns, n_types)."""
-    words = [observation[0] for observation in types]
-    lower = [word.lower() for word in words]
-    columns = [words, lower, [_shape(word) for word in words]]
-    # A word that is not longer than an affix has none: the affix would be the word again.
-    columns += [[word[-n:] if len(word) > n else "" for word in lower] for n in (1, 2, 3, 4)]
-    columns += [[word[:n] if len(word) > n else "" for word in lower] for n in (1, 2, 3, 4)]
-    columns += [list(column) for column in zip(*types, strict=True)][1 : 1 + len(ascii_uppercase)]
-    numbers = np.empty((len(columns), len(types)), np.int64)
-    for row, column in zip(numbers, columns, strict=True):
-        number_of = {text: crc32(text.encode("utf-8", "surrogatepass")) for text in set(column)}
-        row[:] = [number_of[text] for text in column]
-    return numbers
-
-
-def _shape(word: str) -> str:
-    """Capitals as X, small letters as x, digits as d, each run once.
-
-    >>> _shape("Mid-1990s")
-    'Xx-dx'
-    """
-    marks = ("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
-    return "".join(mark for mark, _ in groupby(marks))[:MAX_SHAPE]
 
 
 @dataclass(frozen=True)
@@ -186,14 +151,21 @@ def factored_chain(operators: ChainOperators, power: float) -> Chain:
 
 
 def prediction_tokens(
-    lexicon: Lexicon, emissions: CellVectors, observed: Observations, factors: Factors, weight: float
+    lexicon: Lexicon,
+    nodes: np.ndarray,
+    emissions: CellVectors,
+    observed: Observations,
+    factors: Factors,
+    weight: float,
 ) -> Tokens:
-    """What the model sees of new sequences; ``weight`` is the exponent of emissions without factors."""
-    nodes = lexicon.nodes(observed)
+    """What the model sees of new sequences.
+
+    ``nodes`` are the observed types in the lexicon; ``weight`` is the exponent of emissions without factors.
+    """
     probabilities = lexicon.label_probabilities(nodes)
     vectors = emissions.of_nodes(lexicon, nodes, probabilities, weight) ** factors.power
     types = observed.tokens.astype(np.int64)
-    columns = surface_columns(observed.types)
+    columns = observed.surface
     return Tokens(types, columns, types, vectors, _possible(probabilities))
 
 
@@ -212,7 +184,7 @@ def training_tokens(
     vectors = emissions.of_nodes(lexicon, nodes, probabilities, weight) ** factors.power
     possible = _possible(probabilities)
     possible[np.arange(len(finest)), cells.labels[finest]] = True
-    columns = surface_columns(observed.types)
+    columns = observed.surface
     return Tokens(observed.tokens.astype(np.int64), columns, cells.pair_of, vectors, possible)
 
 

@@ -72,16 +72,18 @@ class Member:
         *,
         weight: float = 1.0,
         fixed: np.ndarray | None = None,
+        nodes: np.ndarray | None = None,
         n_jobs: int | None = 1,
     ) -> np.ndarray:
         """mu(a,i) of all tokens, (n_tokens, n_labels), each row up to a positive factor; entries may be negative.
 
         Where ``fixed`` (n_tokens,) holds a label and not -1, all other labels get the observation vector 0, so that
-        no path passes through them.
+        no path passes through them. ``nodes`` are those of the observed types in the lexicon, if they are known.
         """
         if self.factors is not None:
             assert isinstance(self.emissions, CellVectors)
-            tokens = prediction_tokens(lexicon, self.emissions, observed, self.factors, weight)
+            found = lexicon.nodes(observed) if nodes is None else nodes
+            tokens = prediction_tokens(lexicon, found, self.emissions, observed, self.factors, weight)
             return self.factors.label(self.operators, tokens, observed.offsets, fixed=fixed, n_jobs=n_jobs)
         n_labels = lexicon.n_labels
         marginals = np.zeros((int(observed.offsets[-1]), n_labels))
