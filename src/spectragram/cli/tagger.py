@@ -155,10 +155,17 @@ def demo() -> None:
     X, y = (list(part) for part in zip(*english_tagged(1500, seed=1), strict=True))
     train, test = slice(0, 1200), slice(1200, None)
     rows = []
-    for learner in ("unigram", "hmm", "spectral", "spectral+em"):
-        tagger = Tagger(8, learner).fit(X[train], y[train])
+    for learner, factors in (
+        ("unigram", False),
+        ("hmm", False),
+        ("spectral", False),
+        ("spectral+em", False),
+        ("spectral+em", True),
+    ):
+        tagger = Tagger(8, learner, factors=factors).fit(X[train], y[train])
         scores = tagger.evaluate(X[test], y[test])
-        rows.append([learner, scores["accuracy"], scores["unknown_accuracy"], tagger.summary_["seconds"]])
+        name = learner + (" with factors" if factors else "")
+        rows.append([name, scores["accuracy"], scores["unknown_accuracy"], tagger.summary_["seconds"]])
     print_table(["learner", "accuracy", "unknown words", "seconds"], rows)
     sentence = X[-1]
     note("")
