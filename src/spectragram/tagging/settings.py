@@ -30,8 +30,8 @@ PRESETS: dict[str, dict[str, int]] = {
 times as fast as with 24."""
 FACTOR_PRESETS: dict[str, dict[str, int]] = {
     "fast": {"n_states": 8, "max_iter": 4, "n_models": 1, "n_epochs": 3},
-    "default": {"n_states": 8, "max_iter": 4, "n_models": 2, "n_epochs": 6},
-    "best": {"n_states": 8, "max_iter": 4, "n_models": 4, "n_epochs": 6},
+    "default": {"n_states": 8, "max_iter": 4, "n_models": 2, "n_epochs": 4},
+    "best": {"n_states": 8, "max_iter": 4, "n_models": 4, "n_epochs": 4},
 }
 """With factors, chosen on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17. Factors tell much of what many
 states would. With 8 states instead of 24, two models take the time of one."""
