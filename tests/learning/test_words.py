@@ -173,3 +173,21 @@ def test_state_round_trip_and_damage(corpus: Corpus) -> None:
     for name, damaged in damages.items():
         with pytest.raises(ValueError, match="fit together"):
             BackOffTree.from_state(values, arrays | {name: damaged})
+
+
+def test_leaving_one_out_is_counting_without_it(rng: np.random.Generator) -> None:
+    words = [f"{i}{'ab'[i % 2]}" for i in range(8)]
+    keys = [[class_key(0, word), class_key(1, word[-1])] for word in words]
+    counted = np.ones((8, 2), bool)
+    counted[0, 1] = False  # a word that is not counted in its class
+    types, labels = rng.permutation(np.append(np.arange(8), rng.integers(0, 5, 22))), rng.integers(0, 3, 30)
+    root = np.array([0.5, 0.3, 0.2])
+    cells = grow(keys, counted, types, labels, kappa=[2.0, 3.0])
+    found = cells.leave_one_out(root)[cells.pair_of]
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    for i in range(30):
+        others = np.arange(30) != i
+        tree = grow(keys, counted, types[others], labels[others], kappa=[2.0, 3.0]).tree
+        counts = tree.cell_counts[:, None]
+        wanted = tree.interpolate(np.array([tree.find(keys[types[i]])]), counts, root[:, None])
+        np.testing.assert_allclose(found[i], wanted[0, :, 0], err_msg=words[types[i]])

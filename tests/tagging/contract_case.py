@@ -46,9 +46,11 @@ CASE = ContractCase(
     changed={
         "n_states": 5,
         "learner": "spectral",
+        "factors": False,
         "preset": "best",
         "n_models": 7,
         "max_iter": 9,
+        "n_epochs": 1,
         "n_starts": 8,
         "decoding": "marginal",
         "views": {"past": ["word[-1]"]},

@@ -37,8 +37,14 @@ def train(
     learner: Annotated[
         str, typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, hmm or unigram.")
     ] = "spectral+em",
+    factors: Annotated[
+        bool, typer.Option("--factors/--no-factors", help="Log-linear factors beside the HMM; without: the paper's.")
+    ] = True,
     models: given.Models = None,
     iterations: given.Iterations = None,
+    epochs: Annotated[
+        int | None, typer.Option("--epochs", min=0, help="Passes over the data for the factors, at most.")
+    ] = None,
     decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
     emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
     codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
@@ -48,7 +54,8 @@ def train(
 
     layout = _layout(input_format, columns, label, drop)
     parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
-    parameters |= {"decoding": decoding, "emissions": emissions, "n_codes": codes}
+    parameters |= {"factors": factors, "n_epochs": epochs, "decoding": decoding}
+    parameters |= {"emissions": emissions, "n_codes": codes}
     return given.Plan(parameters, read=lambda _, source: read_labelled(source, layout))
 
 
@@ -126,10 +133,17 @@ def demo() -> None:
     X, y = (list(part) for part in zip(*english_tagged(1500, seed=1), strict=True))
     train, test = slice(0, 1200), slice(1200, None)
     rows = []
-    for learner in ("unigram", "hmm", "spectral", "spectral+em"):
-        tagger = Tagger(8, learner).fit(X[train], y[train])
+    for learner, factors in (
+        ("unigram", False),
+        ("hmm", False),
+        ("spectral", False),
+        ("spectral+em", False),
+        ("spectral+em", True),
+    ):
+        tagger = Tagger(8, learner, factors=factors).fit(X[train], y[train])
         scores = tagger.evaluate(X[test], y[test])
-        rows.append([learner, scores["accuracy"], scores["unknown_accuracy"], tagger.summary_["seconds"]])
+        name = learner + (" with factors" if factors else "")
+        rows.append([name, scores["accuracy"], scores["unknown_accuracy"], tagger.summary_["seconds"]])
     print_table(["learner", "accuracy", "unknown words", "seconds"], rows)
     sentence = X[-1]
     note("")

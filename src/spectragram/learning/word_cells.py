@@ -79,6 +79,32 @@ class Cells:
         counts = tree.totals[tree.cell_nodes] if per == "node" else tree.cell_counts
         return _back_off(np.asarray(sums, np.float64), counts, strength, self.parents, root[self.labels])
 
+    def leave_one_out(self, root: np.ndarray) -> np.ndarray:
+        """P(a|x) of every pair as if one observation of it had never been made: (n_pairs, n_labels).
+
+        This is how probabilities look to data that were not counted: an observation that was made once backs off to
+        its classes, as an unknown one does.
+
+        Parameters
+        ----------
+        root : array, shape (n_labels,)
+            P at the root.
+        """
+        tree, by_pair = self.tree, self.sums.tocsc()
+        return _leave_one_out(
+            self.finest_of_pair,
+            by_pair.indptr.astype(np.int64),
+            by_pair.indices.astype(np.int64),
+            self.parents,
+            tree.cell_nodes,
+            tree.totals,
+            tree.node_kappa,
+            tree.cell_starts,
+            tree.cell_labels,
+            tree.cell_counts,
+            root,
+        )
+
 
 def count_words(words: Sequence[str], counts: np.ndarray) -> dict[str, float]:
     """How often each word was seen; a word may have several entries.
@@ -213,4 +239,38 @@ def _back_off(
     for cell in range(len(counts)):
         prior = found[parents[cell]] if parents[cell] >= 0 else roots[cell]
         found[cell] = (sums[cell] + kappa[cell] * prior) / (counts[cell] + kappa[cell])
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _leave_one_out(
+    finest: np.ndarray,
+    starts_of_pair: np.ndarray,
+    cells_of_pair: np.ndarray,
+    parents: np.ndarray,
+    cell_nodes: np.ndarray,
+    totals: np.ndarray,
+    kappa: np.ndarray,
+    cell_starts: np.ndarray,
+    labels: np.ndarray,
+    counts: np.ndarray,
+    root: np.ndarray,
+) -> np.ndarray:
+    """P(a|x) of pairs without one observation of each; ``cells_of_pair`` are the cells that count a pair."""
+    found = np.zeros((len(finest), len(root)))
+    for pair in range(len(finest)):
+        cell, share = finest[pair], 1.0  # share: the weight of everything coarser than what has been added
+        while cell >= 0:
+            node, left_out = cell_nodes[cell], 0.0
+            for at in range(starts_of_pair[pair], starts_of_pair[pair + 1]):
+                if cells_of_pair[at] == cell:
+                    left_out = 1.0
+            scale = share / (totals[node] - left_out + kappa[node])
+            for other in range(cell_starts[node], cell_starts[node + 1]):
+                found[pair, labels[other]] += scale * counts[other]
+            found[pair, labels[cell]] -= scale * left_out
+            share = scale * kappa[node]
+            cell = parents[cell]
+        for label in range(len(root)):
+            found[pair, label] += share * root[label]
     return found

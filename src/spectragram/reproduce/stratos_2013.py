@@ -56,7 +56,7 @@ def _read(train: Path, dev: Path, layout: Layout) -> tuple[LabelledFile, Labelle
 def _scores(read: Any, settings: dict[str, Any], choose_iteration: bool = False) -> dict[str, Any]:
     train, dev = read()
     start = time.perf_counter()
-    tagger = Tagger(**settings).fit(train, dev=dev if choose_iteration else None)
+    tagger = Tagger(factors=False, **settings).fit(train, dev=dev if choose_iteration else None)
     seconds = time.perf_counter() - start
     scores = tagger.evaluate(dev)
     return {"accuracy": scores["accuracy"], "span_f1": scores.get("span_f1"), "seconds": seconds}

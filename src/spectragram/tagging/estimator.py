@@ -15,6 +15,7 @@ from spectragram.data.signatures import VERSION
 from spectragram.engine import single_threaded_blas
 from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, Predictions, fitting
+from spectragram.inference import hashed
 from spectragram.metrics import label_table, per_second, span_table, tagging_scores
 from spectragram.tagging.codebook import are_frames
 from spectragram.tagging.learners import train
@@ -41,12 +42,18 @@ class Tagger(Estimator):
         no iterations), ``pivot``, ``pivot+em``, ``em`` (random starts), ``hmm`` (one state for each label, so learning
         is counting; the learner of this name of ``Automaton`` finds hidden states by anchors and EM), ``unigram`` (no
         context).
+    factors : bool
+        Multiply the refinement HMM by log-linear factors that look at the words around each token, as a conditional
+        random field does. Without them the model is the paper's. Frames of speech and the learners ``spectral``,
+        ``pivot`` and ``unigram`` have none.
     preset : {"fast", "default", "best"}
-        Sets ``n_states``, ``max_iter`` and ``n_models`` where they are not given.
+        Sets ``n_states``, ``max_iter``, ``n_epochs`` and ``n_models`` where they are not given.
     n_models : int, optional
         Members of an ensemble, which differ in their seeds and in noise on their features.
     max_iter : int, optional
         EM iterations; with ``dev`` data the best one is kept.
+    n_epochs : int, optional
+        Passes over the sequences to fit the factors; with ``dev`` data the best one is kept.
     n_starts : int
         Random starts of ``em``.
     decoding : {"auto", "marginal", "legal"}
@@ -94,16 +101,18 @@ class Tagger(Estimator):
     kind = "tagger"
     model_type = Model
     model_: Model
-    meanings: ClassVar = {"word classes": VERSION}
+    meanings: ClassVar = {"word classes": VERSION, "hash functions": hashed.VERSION}
 
     def __init__(
         self,
         n_states: int | None = None,
         learner: str = "spectral+em",
         *,
+        factors: bool = True,
         preset: str = "default",
         n_models: int | None = None,
         max_iter: int | None = None,
+        n_epochs: int | None = None,
         n_starts: int = 3,
         decoding: str = "auto",
         views: dict[str, list[str]] | None = None,
@@ -119,9 +128,11 @@ class Tagger(Estimator):
     ) -> None:
         self.n_states = n_states
         self.learner = learner
+        self.factors = factors
         self.preset = preset
         self.n_models = n_models
         self.max_iter = max_iter
+        self.n_epochs = n_epochs
         self.n_starts = n_starts
         self.decoding = decoding
         self.views = views
@@ -149,7 +160,8 @@ class Tagger(Estimator):
         y : iterable of sequences of str, optional
             A label for every token, if X does not hold them.
         dev : path, LabelledFile or pair (X, y), optional
-            Held-out data by which the best EM iteration is chosen. A file is read in the layout of X.
+            Held-out data by which the best EM iteration and the best epoch of the factors are chosen. A file is read
+            in the layout of X.
         """
         data = as_labelled(X, y)
         held_out = None if dev is None else as_labelled(dev, layout=data.layout)

@@ -1,6 +1,6 @@
 """From labelled sequences to a trained tagger, in the order in which things are learned.
 
-    sequences and labels -> observations -> lexicon -> legal labels -> views -> members -> model
+    sequences and labels -> observations -> lexicon -> legal labels -> views -> members -> their factors -> model
 
 Each member is trained by one of the learners:
 
@@ -21,14 +21,18 @@ import numpy as np
 
 from spectragram.data.corpus import Vocabulary
 from spectragram.data.labelled import LabelledFile, Layout
+from spectragram.engine import resolve_jobs
 from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members
+from spectragram.learning.factors import empty_table
 from spectragram.learning.states import random_states
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
-from spectragram.tagging.em import CellEmissions, TrainingChain, chain_from_states
-from spectragram.tagging.lexicon import learn_lexicon
+from spectragram.tagging.em import chain_from_states
+from spectragram.tagging.factors import Factors, learn_factors, training_tokens
+from spectragram.tagging.held_out import choose_templates, prefers_looks
+from spectragram.tagging.lexicon import CellVectors, Lexicon, learn_lexicon
 from spectragram.tagging.member import Member
 from spectragram.tagging.model import Model
 from spectragram.tagging.pivot import learn_pivot
@@ -45,8 +49,8 @@ after Narayan & Cohen (2016)."""
 CLUSTER_DIMS = 12
 """Dimensions of each view that is clustered. Chosen by hand, not tuned: dimensions are weighted by their singular
 values, so further ones hardly count."""
-HELD_OUT = 10
-"""Every tenth sequence is held out to decide whether words back off by their looks. Chosen by hand, not tuned."""
+FACTOR_STREAM = 1
+"""Distinguishes the random numbers of the factors from those of other steps with the same seed."""
 
 
 def train(
@@ -59,7 +63,7 @@ def train(
 ) -> tuple[Model, Observations]:
     """The trained tagger, and the observations that it was trained on.
 
-    ``dev`` is held-out data that chooses the EM iteration.
+    ``dev`` is held-out data that chooses the EM iteration and the epoch of the factors.
     """
     observed, labels, names, codebook = _encode(data, settings)
     n_labels, is_speech = len(names), codebook is not None
@@ -77,8 +81,19 @@ def train(
     )
     views = settings.views_for(observed.n_columns, frames=is_speech)
     judge = None if dev is None else _judge(model, dev, n_jobs)
-    training = Training(observed, labels, n_labels, cells, views, settings, judge=judge, report=report)
-    return replace(model, members=_members(training, n_jobs)), observed
+    templates: tuple[str, ...] = ()
+    if settings.factors:
+        templates = choose_templates(
+            observed,
+            labels,
+            n_labels,
+            kappa=settings.backoff,
+            by_looks=by_looks,
+            seed=settings.random_state,
+            n_jobs=resolve_jobs(n_jobs),
+        )
+    training = Training(observed, labels, n_labels, cells, views, settings, templates, judge=judge, report=report)
+    return replace(model, members=_members(training, lexicon, n_jobs)), observed
 
 
 def _encode(data: LabelledFile, settings: Settings) -> tuple[Observations, np.ndarray, list[str], Codebook | None]:
@@ -129,7 +144,7 @@ def _judge(model: Model, dev: LabelledFile, n_jobs: int | None) -> Judge:
     return accuracy
 
 
-def _members(training: Training, n_jobs: int | None) -> list[Member]:
+def _members(training: Training, lexicon: Lexicon, n_jobs: int | None) -> list[Member]:
     settings = training.settings
     if settings.learner == "unigram":
         training.report()
@@ -137,7 +152,10 @@ def _members(training: Training, n_jobs: int | None) -> list[Member]:
 
     def learn(number: int, n_jobs: int) -> Member:
         noise = NOISE_OF_MEMBERS if number else 0.0
-        member = _learn(training.with_jobs(n_jobs), settings.random_state + number, noise)
+        seed = settings.random_state + number
+        member = _learn(training.with_jobs(n_jobs), seed, noise)
+        if settings.factors:
+            member = replace(member, factors=_learn_factors(training, lexicon, member, seed, n_jobs))
         training.report()
         return member
 
@@ -154,6 +172,26 @@ def _learn(training: Training, seed: int, noise: float) -> Member:
     if learner.startswith("pivot"):
         return learn_pivot(training, seed, noise, iterate=learner == "pivot+em")
     return learn_spectral(training, seed, noise) if learner == "spectral" else learn_spectral_em(training, seed, noise)
+
+
+def _learn_factors(training: Training, lexicon: Lexicon, member: Member, seed: int, n_jobs: int) -> Factors:
+    """Log-linear factors beside a member."""
+    settings, observed, labels, judge = training.settings, training.observed, training.labels, training.judge
+    assert isinstance(member.emissions, CellVectors)
+    empty = Factors(training.templates, empty_table(len(labels)))
+    weight = settings.emission_weight
+    return learn_factors(
+        empty,
+        member.operators,
+        training_tokens(lexicon, training.cells, member.emissions, observed, empty, weight),
+        labels,
+        observed.offsets,
+        n_epochs=settings.n_epochs,
+        rng=np.random.default_rng([seed, FACTOR_STREAM]),
+        judge=None if judge is None else lambda factors: judge(replace(member, factors=factors)),
+        n_jobs=n_jobs,
+        report=training.report,
+    )
 
 
 def learn_hmm(training: Training) -> Member:
@@ -185,27 +223,3 @@ def learn_em(training: Training, seed: int) -> Member:
         states = random_states(chain.sizes[training.labels], rng)
         candidates.append(training.refine_states(chain, states))
     return max(candidates, key=lambda candidate: candidate[1])[0]
-
-
-def prefers_looks(observed: Observations, labels: np.ndarray, n_labels: int, kappa: float) -> bool:
-    """Whether backing off through classes by looks helps an HMM on held-out training sequences.
-
-    With one column it always does. With several the others may tell more: a part of speech says all that shape and
-    suffix say about chunks, but not about names.
-    """
-    if observed.n_columns == 1:
-        return True
-    if len(observed) < 2 * HELD_OUT:
-        return False
-    held_out = np.arange(len(observed)) % HELD_OUT == HELD_OUT - 1
-    kept, rows = observed.select(np.flatnonzero(~held_out))
-    dev, dev_rows = observed.select(np.flatnonzero(held_out))
-    hits = {}
-    for by_looks in (False, True):
-        lexicon, cells = learn_lexicon(kept, labels[rows], n_labels, kappa=kappa, by_looks=by_looks)
-        chain = TrainingChain(labels[rows], kept.offsets, np.ones(n_labels, np.int64))
-        emissions = CellEmissions(cells, chain)
-        model = chain_from_states(chain, np.zeros(len(rows), np.int64), emissions)
-        marginals = Member(model.operators(), emissions.model).marginals(lexicon, dev)
-        hits[by_looks] = int((marginals.argmax(axis=1) == labels[dev_rows]).sum())
-    return hits[True] > hits[False]

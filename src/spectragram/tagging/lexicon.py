@@ -163,10 +163,14 @@ class CellVectors:
     def of_tokens(self, lexicon: Lexicon, observed: Observations, weight: float) -> Callable[[np.ndarray], np.ndarray]:
         """c_x^a = (P(a|x)/p(a))^weight v(x,a), looked up by type."""
         nodes = lexicon.nodes(observed)
-        ratios = (lexicon.label_probabilities(nodes) / lexicon.prior) ** weight
-        vectors = lexicon.tree.finest(nodes, self.vectors, self.root, self.starts)
-        vectors *= np.repeat(ratios, np.diff(self.starts), axis=1)
+        vectors = self.of_nodes(lexicon, nodes, lexicon.label_probabilities(nodes), weight)
         return lambda tokens: vectors[observed.tokens[tokens]]
+
+    def of_nodes(self, lexicon: Lexicon, nodes: np.ndarray, probabilities: np.ndarray, weight: float) -> np.ndarray:
+        """The vectors of nodes (n,) with these P(a|x), (n, n_labels): (n, starts[-1])."""
+        vectors = lexicon.tree.finest(nodes, self.vectors, self.root, self.starts)
+        vectors *= np.repeat((probabilities / lexicon.prior) ** weight, np.diff(self.starts), axis=1)
+        return vectors
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name."""

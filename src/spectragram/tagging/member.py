@@ -1,4 +1,4 @@
-"""One trained refinement HMM: its operators, its observation vectors, and the marginals of labels that follow.
+"""One trained refinement HMM: its operators, its observation vectors, its factors, and the marginals that follow.
 
 All members of an ensemble share the lexicon. Their marginals are multiplied (a geometric mean), which rewards labels
 that every member finds possible.
@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
 from spectragram.engine import map_threads
 from spectragram.estimator import prefixed, without_prefix
 from spectragram.inference.labelled_chain import ChainOperators, batches, forward_backward
+from spectragram.tagging.factors import Factors, prediction_tokens
 from spectragram.tagging.gaussians import GaussianStates
 from spectragram.tagging.lexicon import CellVectors, Lexicon
 from spectragram.tagging.sequences import Observations
@@ -56,10 +57,13 @@ class Member:
         Initial, transition and final operators of the chain.
     emissions : EmissionModel
         The vectors of observations.
+    factors : Factors or None
+        Log-linear factors beside a probabilistic chain whose emissions are :class:`CellVectors`.
     """
 
     operators: ChainOperators
     emissions: EmissionModel
+    factors: Factors | None = None
 
     def marginals(
         self,
@@ -68,13 +72,19 @@ class Member:
         *,
         weight: float = 1.0,
         fixed: np.ndarray | None = None,
+        nodes: np.ndarray | None = None,
         n_jobs: int | None = 1,
     ) -> np.ndarray:
         """mu(a,i) of all tokens, (n_tokens, n_labels), each row up to a positive factor; entries may be negative.
 
         Where ``fixed`` (n_tokens,) holds a label and not -1, all other labels get the observation vector 0, so that
-        no path passes through them.
+        no path passes through them. ``nodes`` are those of the observed types in the lexicon, if they are known.
         """
+        if self.factors is not None:
+            assert isinstance(self.emissions, CellVectors)
+            found = lexicon.nodes(observed) if nodes is None else nodes
+            tokens = prediction_tokens(lexicon, found, self.emissions, observed, self.factors, weight)
+            return self.factors.label(self.operators, tokens, observed.offsets, fixed=fixed, n_jobs=n_jobs)
         n_labels = lexicon.n_labels
         marginals = np.zeros((int(observed.offsets[-1]), n_labels))
         vectors_of = self.emissions.of_tokens(lexicon, observed, weight)
@@ -90,13 +100,14 @@ class Member:
         map_threads(solve, batches(observed.offsets), n_jobs)
         return marginals
 
-    def to_arrays(self) -> dict[str, np.ndarray]:
-        """All arrays by name, for model files."""
+    def to_arrays(self) -> dict[str, Any]:
+        """All arrays and lists of strings by name, for model files."""
         of_chain = {field.name: getattr(self.operators, field.name) for field in fields(ChainOperators)}
-        return prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+        arrays = prefixed("chain", of_chain) | prefixed("emissions", self.emissions.to_arrays())
+        return arrays if self.factors is None else arrays | prefixed("factors", self.factors.to_arrays())
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Self:
+    def from_arrays(cls, arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_arrays`; checks that the parts fit."""
         operators = ChainOperators(**without_prefix("chain", arrays))
         stored = without_prefix("emissions", arrays)
@@ -111,7 +122,12 @@ class Member:
         )
         if not fits:
             raise ValueError("the parts of a member do not fit together")
-        return cls(operators, emissions)
+        of_factors = without_prefix("factors", arrays)
+        if not of_factors:
+            return cls(operators, emissions)
+        if n_pairs != n_dims or not np.array_equal(emissions.starts, operators.label_starts):
+            raise ValueError("factors beside a model without probabilities")
+        return cls(operators, emissions, Factors.from_arrays(of_factors))
 
 
 def as_probabilities(marginals: np.ndarray, instead: np.ndarray) -> tuple[np.ndarray, dict[str, int]]:

@@ -88,12 +88,13 @@ class Model:
 
         ``fixed`` as :meth:`encode_fixed` returns it.
         """
-        alone = self.lexicon.label_probabilities(self.lexicon.nodes(observed))[observed.tokens]
+        nodes = self.lexicon.nodes(observed)
+        alone = self.lexicon.label_probabilities(nodes)[observed.tokens]
         found, repaired = [], Counter(negative=0, fallbacks=0)
         with single_threaded_blas():
             for member in self.members:
                 signed = member.marginals(
-                    self.lexicon, observed, weight=self.emission_weight, fixed=fixed, n_jobs=n_jobs
+                    self.lexicon, observed, weight=self.emission_weight, fixed=fixed, nodes=nodes, n_jobs=n_jobs
                 )
                 probabilities, counts = as_probabilities(signed, alone)
                 found.append(probabilities)
@@ -140,6 +141,8 @@ class Model:
         codebook = without_prefix("codebook", arrays)
         if lexicon.n_labels != len(labels) or any(len(m.emissions.starts) != len(labels) + 1 for m in members):
             raise ValueError("labels and members do not fit together")
+        if any(m.factors is not None and m.factors.n_columns > int(values["n_columns"]) for m in members):
+            raise ValueError("factors look at columns that observations do not have")
         return cls(
             labels,
             int(values["n_columns"]),

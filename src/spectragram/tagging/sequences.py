@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from spectragram.data.corpus import Vocabulary
 from spectragram.errors import InputError
+from spectragram.tagging.surface import surface_columns
 
 __all__ = ["Observation", "Observations", "encode_labels", "read_observations"]
 
@@ -46,6 +48,11 @@ class Observations:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @cached_property
+    def surface(self) -> np.ndarray:
+        """What factors see of each type, int64 (n_columns, n_types); computed once for all members."""
+        return surface_columns(self.types)
 
     @property
     def n_columns(self) -> int:

@@ -44,6 +44,8 @@ class Training:
         Of the lexicon; its observations are the tokens.
     views : Views
     settings : Settings
+    templates : tuple of str
+        Those of factors; empty if there are none.
     n_jobs : int
     judge : callable, optional
     report : callable
@@ -55,6 +57,7 @@ class Training:
     cells: Cells
     views: Views
     settings: Settings
+    templates: tuple[str, ...] = ()
     n_jobs: int = 1
     judge: Judge | None = None
     report: Report = silent
