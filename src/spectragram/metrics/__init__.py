@@ -11,9 +11,11 @@ from spectragram.metrics.dependencies import PUNCTUATION_TAGS, attachment_scores
 from spectragram.metrics.language import next_symbol_error, pautomac_scores, perplexity, string_scores
 from spectragram.metrics.ratios import per_second
 from spectragram.metrics.sequences import label_table, labelled_spans, span_scores, span_table, tagging_scores
+from spectragram.metrics.universal import UNIVERSAL_SCORES, universal_scores
 
 __all__ = [
     "PUNCTUATION_TAGS",
+    "UNIVERSAL_SCORES",
     "SentenceBrackets",
     "attachment_scores",
     "bracket_scores",
@@ -31,4 +33,5 @@ __all__ = [
     "stream_mutual_information",
     "string_scores",
     "tagging_scores",
+    "universal_scores",
 ]

@@ -98,13 +98,14 @@ def crf_labels(
     *,
     max_iterations: int,
     possible_transitions: bool = False,
+    regularisation: dict[str, float] | None = None,
 ) -> list[list[str]]:
     """Train crfsuite on sequences of (features of each token, labels) and return the labels of the dev sequences."""
     import pycrfsuite
 
     trainer = pycrfsuite.Trainer(algorithm="lbfgs", verbose=False)
     settings = {"max_iterations": max_iterations, "feature.possible_transitions": possible_transitions}
-    trainer.set_params(REGULARISATION | settings)
+    trainer.set_params((regularisation or REGULARISATION) | settings)
     for features, labels in train:
         trainer.append(features, labels)
     with tempfile.TemporaryDirectory() as folder:
