@@ -62,8 +62,8 @@ COLUMN_TEMPLATES = """
 """
 """For each further column, which takes the place of X."""
 POWER = 0.5
-"""eta. Chosen after trials of a few values with one seed on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17; not
-every value was tried on every corpus."""
+"""eta. Chosen after trials of a few values with one seed on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17;
+not every value was tried on every corpus."""
 RATE = 0.3
 """Step size of AdaGrad. Chosen after trials of a few values with one seed on the dev parts of EWT and CoNLL-2000."""
 CANDIDATE = 1e-5
