@@ -34,8 +34,8 @@ FACTOR_PRESETS: dict[str, dict[str, int]] = {
     "best": {"n_states": 8, "max_iter": 4, "n_models": 4, "n_epochs": 4},
 }
 """With factors, chosen after trials with one seed on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17; not
-every combination was tried on every corpus. Factors tell much of what many states would. With 8 states instead of 24, two
-models take the time of one."""
+every combination was tried on every corpus. Factors tell much of what many states would. With 8 states instead of 24,
+two models take the time of one."""
 STATES_OF_CLASSES, STATES_OF_GAUSSIANS = 4, 9
 """Chosen on the dev part of the TIMIT sample."""
 MODELS_OF_GAUSSIANS = {"fast": 1, "default": 4, "best": 8}
