@@ -13,7 +13,7 @@ from spectragram.automata.held_out import hold_out, sample_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Model, Weighted, string_log_probs
-from spectragram.automata.ngram import learn_ngrams
+from spectragram.automata.ngram import UNSEEN, learn_ngrams
 from spectragram.automata.pivot import _read_off, cluster_start, learn_pivot, soften
 from spectragram.automata.settings import LEARNERS, settings_of
 from spectragram.automata.spectral import learn_spectral
@@ -194,6 +194,14 @@ def test_spectral_starts_lead_em_to_the_truth(rng, start) -> None:
     begin = learn_pivot(model, trees, 4) if start == "pivot" else cluster_start(model, trees, 4, rng)
     fitted = run_em(trees, soften(begin), max_iter=40)
     assert fitted.wfa.l2_distance(true) < 0.015
+
+
+def test_a_unigram_has_one_state() -> None:
+    corpus = Corpus.from_sequences([["a", "b"], ["b"], []])
+    grams = learn_ngrams(corpus, 1)
+    assert grams.n_states == grams.to_wfa().n_states == 1
+    expected = (np.array([1, 2, 3]) + UNSEEN) / (6 + 3 * UNSEEN)  # a, b and the end
+    np.testing.assert_allclose(grams.table, [expected])
 
 
 def test_bigrams_by_hand(rng) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from spectragram.errors import InputError
+from spectragram.tagging.codebook import Codebook
 from spectragram.tagging.features import SPEECH_VIEWS, extract_views, text_views, token_atoms
 from spectragram.tagging.sequences import read_observations
 
@@ -50,6 +51,14 @@ def test_rare_words_share_labels_and_frequent_ones_do_not() -> None:
     assert word[1] == word[-1] != word[2]
     assert len(set(word[3:15].tolist())) == 1
     assert word[0] != word[2]  # a capital at the beginning is another matter
+
+
+def test_rare_codes_of_a_codebook_stay_apart() -> None:
+    """Codes are written as numbers, which must not be taken for words that look alike."""
+    codebook = Codebook(np.arange(20.0)[:, None])
+    observed = codebook.observe(np.arange(20.0)[:, None], np.array([0, 20]))
+    word = token_atoms(observed, np.zeros(20, np.int32))["word"]
+    assert len(set(word.tolist())) == 20
 
 
 def test_ablation_drops_templates_with_the_atom() -> None:

@@ -98,13 +98,14 @@ class ContextTree:
     def of(cls, elements: Iterable[Sequence[int]], n_symbols: int, step: int) -> ContextTree:
         """The tree of the given elements, in their order.
 
-        Their shorter versions and the bare marker become nodes too, without being elements.
+        Their shorter versions and the bare marker become nodes too, without being elements. If the empty element is the
+        only one, contexts do not matter at all, and the tree is its root.
         """
         listed = tuple(dict.fromkeys(tuple(int(s) for s in element) for element in elements))
         _check_elements(listed, n_symbols, step)
         node_of: dict[Element, int] = {(): 0}
         parent, symbol = [-1], [-1]
-        for element in (*listed, (n_symbols,)):
+        for element in listed if listed == ((),) else (*listed, (n_symbols,)):
             read = element[::-1] if step == PAST else element
             for length in range(1, len(read) + 1):
                 if read[:length] not in node_of:
@@ -123,8 +124,8 @@ class ContextTree:
 
     @property
     def marker_node(self) -> int:
-        """The node of the bare marker: the very begin (or end) of a string."""
-        return int(self.children[0, self.n_symbols])
+        """The node of the bare marker, the very begin (or end) of a string; the root where there is none."""
+        return max(0, int(self.children[0, self.n_symbols]))
 
     def locate(self, gaps: Gaps) -> np.ndarray:
         """The deepest node that fits at each gap, shape (n_gaps,)."""

@@ -125,8 +125,13 @@ def token_atoms(observed: Observations, labels: np.ndarray) -> dict[str, np.ndar
     # Beginning a sequence is part of what a capitalised word looks like.
     signatures = [neutral_signature(w, initial=i, suffix_lengths=(3, 2)) for w, i in zip(words, initial, strict=True)]
     frequent = ["^" + w.lower() if i else w.lower() for w, i in zip(words, initial, strict=True)]
+    # Codes of a codebook have no looks to back off to: a rare one is still a feature of its own.
+    is_code = observed.frames is not None
     named = {
-        "word": [f if seen[w] > RARE else s[1] for w, f, s in zip(words, frequent, signatures, strict=True)],
+        "word": [
+            w if is_code else f if seen[w] > RARE else s[1]
+            for w, f, s in zip(words, frequent, signatures, strict=True)
+        ],
         "looks": [signature[0] for signature in signatures],
     }
     named |= {f"column{k}": [observation[k] for observation in observed.types] for k in range(1, observed.n_columns)}
