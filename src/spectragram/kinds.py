@@ -1,4 +1,4 @@
-"""The six kinds of model, by the name used on the command line and in model files."""
+"""The seven kinds of model, by the name used on the command line and in model files."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ KINDS: dict[str, Kind] = {
         Kind("dependency", "spectragram.dependency", "DependencyParser", "heads and relations"),
         Kind("clusters", "spectragram.clusters", "WordClusters", "word clusters and vectors from raw text"),
         Kind("lm", "spectragram.lm", "LanguageModel", "language models and surprisal"),
+        Kind("pipeline", "spectragram.pipeline", "Pipeline", "sentences, words, lemmas, tags and trees of raw text"),
     )
 }
 

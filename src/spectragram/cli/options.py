@@ -61,10 +61,12 @@ OPTION_NAMES = {
     "n_codes": "--codes",
     "n_dimensions": "--dimensions",
     "n_epochs": "--epochs",
+    "n_folds": "--folds",
     "n_jobs": "--jobs",
     "n_models": "--models",
     "n_states": "--states",
     "random_state": "--seed",
+    "start": "--from",
     "tag_column": "--tags",
 }
 """Parameters of estimators whose options have other names."""

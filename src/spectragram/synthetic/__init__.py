@@ -13,6 +13,7 @@ from spectragram.synthetic.english import (
     english_trees,
     write_english,
 )
+from spectragram.synthetic.english_treebank import english_treebank
 from spectragram.synthetic.lpcfg import LatentPCFG, TreeMoments
 from spectragram.synthetic.rhmm import (
     LabelledSample,
@@ -41,6 +42,7 @@ __all__ = [
     "english_derivations",
     "english_tagged",
     "english_text",
+    "english_treebank",
     "english_trees",
     "modifier_sequences",
     "window_features",

@@ -107,12 +107,16 @@ def write_english(folder: Source, n: int = 1000, seed: int = 0, name: str = "eng
     """Write one corpus in every format of the library, and return the path of each file by its suffix.
 
     The files are ``name.trees`` (one tree per line), ``name.conllu``, ``name.tags`` and ``name.chunks`` (token, tab,
-    label), ``name.strings`` (the tags of one sentence per line) and ``name.txt`` (one sentence per line).
+    label), ``name.strings`` (the tags of one sentence per line), ``name.txt`` (one sentence per line) and
+    ``name.treebank.conllu`` (a complete treebank of Universal Dependencies, with raw text, lemmas and features).
     """
-    names = ("trees", "conllu", "tags", "chunks", "strings", "txt")
+    from spectragram.synthetic.english_treebank import english_treebank
+
+    names = ("trees", "conllu", "tags", "chunks", "strings", "txt", "treebank.conllu")
     paths = {what: Path(folder) / f"{name}.{what}" for what in names}
     write_trees(english_trees(n, seed), paths["trees"])
     write_conllu(english_dependencies(n, seed), paths["conllu"])
+    write_conllu(english_treebank(n, seed), paths["treebank.conllu"])
     _write_lines(map(_columns, english_tagged(n, seed)), paths["tags"])
     _write_lines((" ".join(tags) for _, tags in english_tagged(n, seed)), paths["strings"])
     _write_lines(map(_columns, english_chunks(n, seed)), paths["chunks"])

@@ -1,0 +1,215 @@
+"""The pipeline: raw text in, sentences, words, lemmas, tags, features, heads and relations out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from spectragram.data.conllu import COLUMNS as CONLLU_COLUMNS
+from spectragram.data.conllu import Sentence
+from spectragram.data.inputs import Dependencies, as_dependencies, is_path, listed
+from spectragram.errors import InputError
+from spectragram.estimator import Estimator, Predictions, fitting
+from spectragram.files import Source
+from spectragram.inference.hashed import VERSION as HASH_VERSION
+from spectragram.metrics import per_second, universal_scores
+from spectragram.pipeline.model import COLUMNS, Model
+from spectragram.pipeline.raw_text import plain_text
+from spectragram.pipeline.reading import INPUTS, passages
+from spectragram.pipeline.settings import settings_of
+from spectragram.pipeline.training import learn
+
+__all__ = ["Pipeline"]
+
+STARTS = ("raw", "words", "tags")
+"""What :meth:`Pipeline.evaluate` may start from."""
+OF_PARSER = ("head", "deprel")
+
+
+class Pipeline(Estimator):
+    """Raw text to Universal Dependencies, learned from one treebank.
+
+    Parameters
+    ----------
+    n_states : int, optional
+        Hidden states of the parser's automata. Default: that of the preset.
+    learner : {"spectral+em", "em"}
+        How the automata of the parser are learned.
+    preset : {"fast", "default", "best"}
+        Sets the sizes of all parts.
+    n_models : int, optional
+        Members of the parser's ensemble. Default: that of the preset.
+    n_folds : int, optional
+        The parser is trained on tags and lemmas that were predicted for each of so many parts of the treebank by models
+        of the other parts. 0 or 1 trains it on the tags of the treebank. Default: that of the preset.
+    random_state, n_jobs, verbose
+
+    Attributes
+    ----------
+    model_ : Model
+        All that was learned: ``tokenizer``, ``morphology`` and ``parser``.
+    columns_ : tuple of str
+        The columns of CoNLL-U that are filled in: those that the treebank has.
+    summary_ : dict
+
+    Examples
+    --------
+    >>> from spectragram.synthetic import english_treebank
+    >>> pipeline = Pipeline(preset="fast").fit(english_treebank(200))
+    >>> [sentence.forms for sentence in pipeline("The dog slept. She saw it.")]
+    [['The', 'dog', 'slept', '.'], ['She', 'saw', 'it', '.']]
+    """
+
+    kind = "pipeline"
+    model_type = Model
+    model_: Model
+    meanings: ClassVar[Mapping[str, int]] = {"hashed features": HASH_VERSION}
+
+    def __init__(
+        self,
+        n_states: int | None = None,
+        learner: str = "spectral+em",
+        *,
+        preset: str = "default",
+        n_models: int | None = None,
+        n_folds: int | None = None,
+        random_state: int = 0,
+        n_jobs: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        self.n_states = n_states
+        self.learner = learner
+        self.preset = preset
+        self.n_models = n_models
+        self.n_folds = n_folds
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, X: Dependencies, y: None = None, *, dev: Dependencies | None = None) -> Self:
+        """Learn from a treebank.
+
+        Parameters
+        ----------
+        X : path or iterable
+            A CoNLL-U file or sentences. What the treebank lacks (features, lemmas, heads) the pipeline will not fill
+            in. Sentences of which some words have no head are not used for parsing.
+        dev : path or iterable, optional
+            Held-out trees by which the training of the parser is stopped.
+        """
+        settings = settings_of(self)
+        sentences = as_dependencies(X)
+        held_out = None if dev is None else as_dependencies(dev)
+        self.model_ = learn(sentences, held_out, settings)
+        parser = self.model_.parser
+        self.summary_ = {
+            "learner": settings.learner,
+            "states": 0 if parser is None else parser.summary_["states"],
+            "models": 0 if parser is None else parser.summary_["models"],
+            "sentences": len(sentences),
+            "tokens": sum(map(len, sentences)),
+            "types": len({form for sentence in sentences for form in sentence.forms}),
+            "columns": " ".join(self.columns_) or "none",
+        }
+        return self
+
+    @property
+    def columns_(self) -> tuple[str, ...]:
+        """The columns of CoNLL-U that are filled in."""
+        self._require_fitted()
+        return self.model_.columns
+
+    def __call__(self, text: str) -> Predictions[Sentence]:
+        """Annotate raw text, in which blank lines separate paragraphs."""
+        self._require_fitted()
+        if not isinstance(text, str):
+            raise InputError(
+                f"a {type(text).__name__} where text was expected", remedy="give a string, or use predict for files"
+            )
+        return Predictions(self._annotated(self.model_.tokenizer.split(text), ()))
+
+    def predict(self, X: Any, *, input: str = "auto", replace: Collection[str] = ()) -> Predictions[Sentence]:
+        """Annotated sentences.
+
+        Parameters
+        ----------
+        X : path or iterable
+            A file of any form that :meth:`stream` reads; or an iterable of sentences, one of which may be a string (a
+            sentence of raw text, which is split into words), a sequence of words, or a CoNLL-U sentence.
+        input : {"auto", "raw", "sentences", "words", "conllu"}
+            What a file holds.
+        replace : collection of str
+            Columns to fill in anew; everything else that CoNLL-U has already is kept.
+        """
+        self._require_fitted()
+        if is_path(X):
+            return Predictions(self.stream(X, input=input, replace=replace))
+        return Predictions(self._annotated([self._sentence(item) for item in listed(X, "sentences")], replace))
+
+    def stream(self, source: Source, *, input: str = "auto", replace: Collection[str] = ()) -> Iterator[Sentence]:
+        """Annotate a file (``"-"`` is standard input) a few thousand words at a time, in flat memory.
+
+        ``input`` says what it holds: ``raw`` text in paragraphs, one of the ``sentences`` a line, ``words`` between
+        spaces with one sentence a line, or ``conllu``. ``auto`` takes CoNLL-U for what looks like it and raw text
+        otherwise. Sentences without a ``# sent_id`` are numbered.
+        """
+        self._require_fitted()
+        self._choose("input", input, INPUTS)
+        number = 0
+        for passage in passages(source, self.model_.tokenizer, input):
+            for sentence in self._annotated(passage, replace):
+                number += 1
+                yield _with_id(sentence, number)
+
+    def evaluate(self, X: Dependencies, *, start: str = "raw") -> dict[str, Any]:
+        """The scores of the CoNLL 2018 shared task in percent.
+
+        Parameters
+        ----------
+        X : path or iterable
+            Annotated sentences.
+        start : {"raw", "words", "tags"}
+            What the pipeline sees of them: raw text, the right words, or the right words, tags, features and lemmas.
+        """
+        self._require_fitted()
+        self._choose("start", start, STARTS)
+        gold = as_dependencies(X)
+        began = time.perf_counter()
+        if start == "raw":
+            found: list[Sentence] = list(self(plain_text(gold)))
+        else:
+            found = self._annotated(gold, COLUMNS if start == "words" else OF_PARSER)
+        speed = per_second(sum(map(len, gold)), time.perf_counter() - began)
+        scores = universal_scores((s.rows for s in gold), (s.rows for s in found))
+        return scores | {"n_sentences": len(gold), "n_words": sum(map(len, gold)), "words_per_second": speed}
+
+    def score(self, X: Dependencies, y: None = None) -> float:
+        """Labelled attachment score from the right words, 0 to 1, for scikit-learn's model selection."""
+        return float(self.evaluate(X, start="words")["las"]) / 100
+
+    def _annotated(self, sentences: Iterable[Sentence], replace: Collection[str]) -> list[Sentence]:
+        unknown = [name for name in replace if name not in COLUMNS]
+        if unknown:
+            among = f"choose among {', '.join(COLUMNS)}"
+            known = "is not filled in by a pipeline" if unknown[0] in CONLLU_COLUMNS else "is no column of CoNLL-U"
+            raise InputError(f"column {unknown[0]!r} {known}", remedy=among)
+        return self.model_.annotate(list(sentences), replace=replace, n_jobs=self.n_jobs)
+
+    def _sentence(self, item: Any) -> Sentence:
+        """A sentence of any form as CoNLL-U."""
+        if isinstance(item, str) and "\t" not in item:
+            return next(iter(self.model_.tokenizer.split_sentences([item])))
+        if isinstance(item, list | tuple) and all(isinstance(word, str) and word for word in item) and item:
+            return Sentence.from_words(item)
+        return as_dependencies([item])[0]
+
+
+def _with_id(sentence: Sentence, number: int) -> Sentence:
+    """The sentence with a number in ``# sent_id``, if it has none."""
+    from dataclasses import replace
+
+    if any(comment.startswith("# sent_id") for comment in sentence.comments):
+        return sentence
+    return replace(sentence, comments=(f"# sent_id = {number}", *sentence.comments))

@@ -1,0 +1,90 @@
+"""What a pipeline reads: raw text, one sentence a line, words between spaces, or CoNLL-U, as a stream of sentences.
+
+Everything is read in passages, a few thousand words at a time, so that memory stays flat and output begins at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from spectragram.data.conllu import Sentence, conllu_from_lines
+from spectragram.data.labelled import FIRST_IDS
+from spectragram.errors import InputError
+from spectragram.files import Source, read_lines, split_words
+from spectragram.pipeline.tokenizer import Tokenizer
+
+__all__ = ["INPUTS", "passages"]
+
+INPUTS = ("auto", "raw", "sentences", "words", "conllu")
+"""How text may come in; see :func:`passages`."""
+WORDS_PER_PASSAGE = 4000
+"""Words that are annotated at a time: enough to keep all cores busy, and a fraction of a second of work. Chosen by
+hand, not tuned."""
+
+Lines = Iterator[tuple[int, str]]
+
+
+def passages(source: Source, tokenizer: Tokenizer | None, form: str = "auto") -> Iterator[list[Sentence]]:
+    """Yield the sentences of a file, several at a time, as CoNLL-U with words and whatever else the file has.
+
+    Parameters
+    ----------
+    source : path, or "-" for standard input
+    tokenizer : Tokenizer, optional
+        Needed for raw text and sentences.
+    form : {"auto", "raw", "sentences", "words", "conllu"}
+        Raw text with blank lines between paragraphs; one sentence a line; words separated by spaces, one sentence a
+        line; or CoNLL-U. ``auto`` takes CoNLL-U for what looks like it, and raw text otherwise.
+    """
+    lines, form = _recognised(source, form)
+    if form == "conllu":
+        yield from _grouped([sentence] for sentence in conllu_from_lines(lines, source))
+    elif form == "words":
+        yield from _grouped([sentence] for sentence in _sentences_of_words(lines))
+    elif tokenizer is None:
+        raise InputError(
+            "this pipeline was trained without a tokeniser",
+            path=source,
+            remedy="give words separated by spaces (--input words) or CoNLL-U",
+        )
+    elif form == "sentences":
+        yield from _grouped([found] for found in tokenizer.split_sentences(line for _, line in lines))
+    else:
+        yield from _grouped(tokenizer.split_stream(line for _, line in lines))
+
+
+def _recognised(source: Source, form: str) -> tuple[Lines, str]:
+    """The lines of a file, and its form: ``auto`` looks at the first line that is neither blank nor a comment."""
+    lines = read_lines(source)
+    if form != "auto":
+        return lines, form
+    seen = []
+    for number, line in lines:
+        seen.append((number, line))
+        if line.strip() and not line.startswith("#"):
+            break
+    cells = seen[-1][1].split("\t") if seen else []
+    is_conllu = len(cells) == 10 and cells[0] in FIRST_IDS
+    return chain(seen, lines), "conllu" if is_conllu else "raw"
+
+
+def _sentences_of_words(lines: Lines) -> Iterator[Sentence]:
+    for _, line in lines:
+        words = split_words(line)
+        if words:
+            yield Sentence.from_words(words, [f"# text = {' '.join(words)}"])
+
+
+def _grouped(pieces: Iterable[list[Sentence]]) -> Iterator[list[Sentence]]:
+    """Pieces put together until they have enough words."""
+    group: list[Sentence] = []
+    n_words = 0
+    for piece in pieces:
+        group += piece
+        n_words += sum(map(len, piece))
+        if n_words >= WORDS_PER_PASSAGE:
+            yield group
+            group, n_words = [], 0
+    if group:
+        yield group

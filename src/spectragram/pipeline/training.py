@@ -1,0 +1,74 @@
+"""From a treebank to a trained pipeline, part by part.
+
+    sentences -> tokeniser
+              -> morphology
+              -> the same sentences as morphology that has not seen them annotates them (jackknifing) -> parser
+
+The parser is trained on predicted tags, because predicted tags are what it will see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from spectragram.data.conllu import Sentence
+from spectragram.dependency import DependencyParser
+from spectragram.engine.progress import progress
+from spectragram.pipeline.model import Model
+from spectragram.pipeline.morphology import Morphology, jackknife, learn_morphology
+from spectragram.pipeline.settings import Settings
+from spectragram.pipeline.tokenizer import learn_tokenizer
+
+__all__ = ["learn"]
+
+
+def learn(sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, settings: Settings) -> Model:
+    """Learn all parts; held-out trees (``dev``) choose when the training of the parser stops."""
+    with progress("tokeniser", enabled=settings.verbose) as report:
+        tokenizer = learn_tokenizer(sentences, seed=settings.seed, n_jobs=settings.n_jobs, report=report)
+    with progress("tags and lemmas", enabled=settings.verbose) as report:
+        morphology = learn_morphology(
+            sentences, preset=settings.preset, seed=settings.seed, n_jobs=settings.n_jobs, report=report
+        )
+    return Model(tokenizer, morphology, _learn_parser(sentences, dev, morphology, settings))
+
+
+def _learn_parser(
+    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, morphology: Morphology | None, settings: Settings
+) -> DependencyParser | None:
+    """A parser of tags as they will be predicted; None if no sentence has a head for every word."""
+    trees = _with_trees(sentences)
+    if not trees:
+        return None
+    held_out = None if dev is None else _with_trees(dev) or None
+    if morphology is not None and settings.n_folds > 1 and len(trees) >= settings.n_folds:
+        with progress("jackknife", settings.n_folds, enabled=settings.verbose) as report:
+            trees = jackknife(
+                trees,
+                settings.n_folds,
+                preset=settings.preset,
+                seed=settings.seed,
+                n_jobs=settings.n_jobs,
+                report=report,
+            )
+        if held_out is not None:
+            held_out = morphology.annotate(held_out, morphology.columns, n_jobs=settings.n_jobs)
+    given: dict[str, Any] = {"n_states": settings.n_states, "n_models": settings.n_models}
+    parser = DependencyParser(
+        learner=settings.learner,
+        preset=settings.preset,
+        random_state=settings.seed,
+        n_jobs=settings.n_jobs,
+        verbose=settings.verbose,
+        **given,
+    )
+    return parser.fit(trees, dev=held_out)
+
+
+def _with_trees(sentences: Sequence[Sentence]) -> list[Sentence]:
+    """The sentences in which every word has a head; those heads must form trees."""
+    trees = [sentence for sentence in sentences if (sentence.heads >= 0).all()]
+    for sentence in trees:
+        sentence.check_tree()
+    return trees
