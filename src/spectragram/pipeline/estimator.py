@@ -200,7 +200,10 @@ class Pipeline(Estimator):
     def _sentence(self, item: Any) -> Sentence:
         """A sentence of any form as CoNLL-U."""
         if isinstance(item, str) and "\t" not in item:
-            return next(iter(self.model_.tokenizer.split_sentences([item])))
+            found = next(self.model_.tokenizer.split_sentences([item]), None)
+            if not found:
+                raise InputError("a sentence without words", remedy="give at least one word")
+            return found[0]
         if isinstance(item, list | tuple) and all(isinstance(word, str) and word for word in item) and item:
             return Sentence.from_words(item)
         return as_dependencies([item])[0]

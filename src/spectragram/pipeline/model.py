@@ -15,10 +15,12 @@ from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.pipeline.morphology import Morphology
 from spectragram.pipeline.tokenizer import Tokenizer
 
-__all__ = ["COLUMNS", "Model"]
+__all__ = ["COLUMNS", "Model", "with_tags"]
 
 COLUMNS = ("lemma", "upos", "xpos", "feats", "head", "deprel")
 """The columns that a pipeline fills in."""
+NO_TAG = "X"
+"""UPOS of words that have no tag: "other" in Universal Dependencies."""
 
 
 @dataclass(frozen=True)
@@ -28,22 +30,20 @@ class Model:
     Attributes
     ----------
     tokenizer : Tokenizer
-    morphology : Morphology or None
-        None if the treebank has neither tags nor lemmas.
+    morphology : Morphology
+        Of the columns that the treebank has.
     parser : DependencyParser or None
         None if the treebank has no trees.
     """
 
     tokenizer: Tokenizer
-    morphology: Morphology | None
+    morphology: Morphology
     parser: DependencyParser | None
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are filled in."""
-        known: set[str] = set() if self.morphology is None else set(self.morphology.columns)
-        if self.parser is not None:
-            known |= {"head", "deprel"}
+        known = {*self.morphology.columns, *(() if self.parser is None else ("head", "deprel"))}
         return tuple(name for name in COLUMNS if name in known)
 
     def annotate(
@@ -55,17 +55,14 @@ class Model:
         sentence of which only some words have heads is parsed anew.
         """
         found = [_without(sentence, replace) for sentence in sentences]
-        if self.morphology is not None:
-            found = _completed(found, self.morphology, n_jobs)
-        if self.parser is not None:
-            found = _parsed(found, self.parser)
-        return found
+        found = _completed(found, self.morphology, n_jobs)
+        return found if self.parser is None else _parsed(found, self.parser.set_params(n_jobs=n_jobs))
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {"parser": None}
         values["tokenizer"], tokenizer = self.tokenizer.to_state()
-        values["morphology"], morphology = (None, {}) if self.morphology is None else self.morphology.to_state()
+        values["morphology"], morphology = self.morphology.to_state()
         arrays = prefixed("tokenizer", tokenizer) | prefixed("morphology", morphology)
         if self.parser is not None:
             state, of_parser = self.parser.model_.to_state()
@@ -77,9 +74,7 @@ class Model:
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
         tokenizer = Tokenizer.from_state(values["tokenizer"], without_prefix("tokenizer", arrays))
-        morphology = None
-        if values["morphology"] is not None:
-            morphology = Morphology.from_state(values["morphology"], without_prefix("morphology", arrays))
+        morphology = Morphology.from_state(values["morphology"], without_prefix("morphology", arrays))
         return cls(tokenizer, morphology, _parser_from(values["parser"], without_prefix("parser", arrays)))
 
 
@@ -136,6 +131,14 @@ def _parsed(sentences: Sequence[Sentence], parser: DependencyParser) -> list[Sen
     """Heads and relations for the sentences that do not have a head for every word already."""
     open_ones = [number for number, sentence in enumerate(sentences) if (sentence.heads < 0).any()]
     found = list(sentences)
-    for number, sentence in zip(open_ones, parser.predict([sentences[n] for n in open_ones]), strict=True):
-        found[number] = sentence
+    parsed = parser.predict([with_tags(sentences[n]) for n in open_ones])
+    for number, sentence in zip(open_ones, parsed, strict=True):
+        found[number] = sentences[number].with_columns(head=sentence.column("head"), deprel=sentence.deprels)
     return found
+
+
+def with_tags(sentence: Sentence) -> Sentence:
+    """The sentence as the parser sees it: words without any tag get one that says nothing."""
+    if any(upos != "_" or xpos != "_" for upos, xpos in zip(sentence.upos, sentence.xpos, strict=True)):
+        return sentence
+    return sentence.with_columns(upos=[NO_TAG] * len(sentence))

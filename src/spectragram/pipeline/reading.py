@@ -10,7 +10,6 @@ from itertools import chain
 
 from spectragram.data.conllu import Sentence, conllu_from_lines
 from spectragram.data.labelled import FIRST_IDS
-from spectragram.errors import InputError
 from spectragram.files import Source, read_lines, split_words
 from spectragram.pipeline.tokenizer import Tokenizer
 
@@ -25,14 +24,14 @@ hand, not tuned."""
 Lines = Iterator[tuple[int, str]]
 
 
-def passages(source: Source, tokenizer: Tokenizer | None, form: str = "auto") -> Iterator[list[Sentence]]:
+def passages(source: Source, tokenizer: Tokenizer, form: str = "auto") -> Iterator[list[Sentence]]:
     """Yield the sentences of a file, several at a time, as CoNLL-U with words and whatever else the file has.
 
     Parameters
     ----------
     source : path, or "-" for standard input
-    tokenizer : Tokenizer, optional
-        Needed for raw text and sentences.
+    tokenizer : Tokenizer
+        For raw text and sentences.
     form : {"auto", "raw", "sentences", "words", "conllu"}
         Raw text with blank lines between paragraphs; one sentence a line; words separated by spaces, one sentence a
         line; or CoNLL-U. ``auto`` takes CoNLL-U for what looks like it, and raw text otherwise.
@@ -42,14 +41,8 @@ def passages(source: Source, tokenizer: Tokenizer | None, form: str = "auto") ->
         yield from _grouped([sentence] for sentence in conllu_from_lines(lines, source))
     elif form == "words":
         yield from _grouped([sentence] for sentence in _sentences_of_words(lines))
-    elif tokenizer is None:
-        raise InputError(
-            "this pipeline was trained without a tokeniser",
-            path=source,
-            remedy="give words separated by spaces (--input words) or CoNLL-U",
-        )
     elif form == "sentences":
-        yield from _grouped([found] for found in tokenizer.split_sentences(line for _, line in lines))
+        yield from _grouped(tokenizer.split_sentences(line for _, line in lines))
     else:
         yield from _grouped(tokenizer.split_stream(line for _, line in lines))
 

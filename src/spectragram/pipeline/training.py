@@ -15,8 +15,9 @@ from typing import Any
 from spectragram.data.conllu import Sentence
 from spectragram.dependency import DependencyParser
 from spectragram.engine.progress import progress
-from spectragram.pipeline.model import Model
-from spectragram.pipeline.morphology import Morphology, jackknife, learn_morphology
+from spectragram.pipeline.jackknife import jackknife
+from spectragram.pipeline.model import Model, with_tags
+from spectragram.pipeline.morphology import Morphology, learn_morphology
 from spectragram.pipeline.settings import Settings
 from spectragram.pipeline.tokenizer import learn_tokenizer
 
@@ -29,31 +30,25 @@ def learn(sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, setting
         tokenizer = learn_tokenizer(sentences, seed=settings.seed, n_jobs=settings.n_jobs, report=report)
     with progress("tags and lemmas", enabled=settings.verbose) as report:
         morphology = learn_morphology(
-            sentences, preset=settings.preset, seed=settings.seed, n_jobs=settings.n_jobs, report=report
+            sentences, settings.preset, random_state=settings.seed, n_jobs=settings.n_jobs, report=report
         )
     return Model(tokenizer, morphology, _learn_parser(sentences, dev, morphology, settings))
 
 
 def _learn_parser(
-    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, morphology: Morphology | None, settings: Settings
+    sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, morphology: Morphology, settings: Settings
 ) -> DependencyParser | None:
     """A parser of tags as they will be predicted; None if no sentence has a head for every word."""
     trees = _with_trees(sentences)
     if not trees:
         return None
     held_out = None if dev is None else _with_trees(dev) or None
-    if morphology is not None and settings.n_folds > 1 and len(trees) >= settings.n_folds:
+    if morphology.columns and settings.n_folds > 1:
         with progress("jackknife", settings.n_folds, enabled=settings.verbose) as report:
-            trees = jackknife(
-                trees,
-                settings.n_folds,
-                preset=settings.preset,
-                seed=settings.seed,
-                n_jobs=settings.n_jobs,
-                report=report,
-            )
+            seed, n_jobs = settings.seed, settings.n_jobs
+            trees = jackknife(trees, settings.n_folds, random_state=seed, n_jobs=n_jobs, report=report)
         if held_out is not None:
-            held_out = morphology.annotate(held_out, morphology.columns, n_jobs=settings.n_jobs)
+            held_out = morphology.annotate(held_out, n_jobs=settings.n_jobs)
     given: dict[str, Any] = {"n_states": settings.n_states, "n_models": settings.n_models}
     parser = DependencyParser(
         learner=settings.learner,
@@ -63,7 +58,7 @@ def _learn_parser(
         verbose=settings.verbose,
         **given,
     )
-    return parser.fit(trees, dev=held_out)
+    return parser.fit([with_tags(tree) for tree in trees], dev=held_out and [with_tags(tree) for tree in held_out])
 
 
 def _with_trees(sentences: Sequence[Sentence]) -> list[Sentence]:
