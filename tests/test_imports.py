@@ -17,6 +17,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
     "_version": set(),
+    "_compiled": set(),
     "files": LEAVES,
     "data": LEAVES | {"files"},
     "spectral": LEAVES | {"engine"},

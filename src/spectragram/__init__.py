@@ -6,7 +6,7 @@
     model.save("model.sgm")
     sg.load("model.sgm").log_prob([["a", "b"]])
 
-Importing this package runs nothing and loads nothing heavy: estimators are imported when first named.
+Importing this package loads nothing heavy: estimators are imported when first named.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from spectragram._compiled import ensure_kernel_cache
 from spectragram._version import __version__
 from spectragram.kinds import KINDS, load
+
+ensure_kernel_cache()  # before any kernel is imported
 
 _ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values()}
 

@@ -6,6 +6,7 @@ text -> sentences, tokens, words -> UPOS, XPOS, FEATS, LEMMA -> HEAD, DEPREL
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -56,7 +57,7 @@ class Model:
         """
         found = [_without(sentence, replace) for sentence in sentences]
         found = _completed(found, self.morphology, n_jobs)
-        return found if self.parser is None else _parsed(found, self.parser.set_params(n_jobs=n_jobs))
+        return found if self.parser is None else _parsed(found, copy(self.parser).set_params(n_jobs=n_jobs))
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
