@@ -1,0 +1,1 @@
+"""From raw text to CoNLL-U: sentences, tokens, words, and what other tasks say about them."""
