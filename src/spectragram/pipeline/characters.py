@@ -1,0 +1,178 @@
+"""What factors see of the characters of a text, as numbers.
+
+White space is not a position of its own: each other character knows what follows it (another one, white space, or the
+end of the paragraph). A run of characters without white space is a chunk.
+
+    c  character        l  in lower case    k  Unicode category, all three with what follows
+    x  place in the chunk (characters before and behind it, up to 7)
+    p  the chunk up to this character       s  the chunk behind it
+    a  the run of letters, or of digits, that ends here           r  the run that begins behind
+    t  shape of the chunk                   n  the next chunk     m  the chunk before     d  how the next chunk begins
+    b  block of 128 code points
+
+Everything but c is blind to case. Other columns would give features other places: raise
+:data:`spectragram.inference.hashed.VERSION` after a change.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from spectragram.inference.hashed import MIX
+
+__all__ = ["CATEGORIES", "COLUMNS", "GAP", "NO_GAP", "PARAGRAPH_END", "Text", "character_columns", "read_text"]
+
+COLUMNS = "clkxpsartnmdb"
+"""A letter for each column."""
+NO_GAP, GAP, PARAGRAPH_END = 0, 1, 2
+"""What follows a character."""
+CATEGORIES = re.findall(r"..", "--LuLtLlLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoCcCfCsCoCnZsZlZp")
+"""White space, whatever its category, and the categories of Unicode in an order in which groups are ranges."""
+SPACE, UPPER, TITLE, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 8, 9, 11
+TABLE_SIZE = 0x20000
+"""Code points whose category is looked up; the planes above hold rare Chinese characters and private use."""
+LONGEST_PLACE = 7
+"""Characters before or behind that a place distinguishes. Chosen by hand, not tuned."""
+NUMBER_BITS = np.uint64(0x3FFFFFFFFFFFFFFF)
+"""Columns are not negative, and kernels add small numbers to them."""
+
+
+class Text(NamedTuple):
+    """The characters of one or several paragraphs, without white space.
+
+    places (n,) int64: where each character is in the text; codes (n,) int64 code points; lower (n,) int64 the same in
+    lower case; kinds (n,) uint8 categories; gaps (n,) uint8: what follows.
+    """
+
+    places: np.ndarray
+    codes: np.ndarray
+    lower: np.ndarray
+    kinds: np.ndarray
+    gaps: np.ndarray
+
+
+@lru_cache(maxsize=1)
+def _tables() -> tuple[np.ndarray, np.ndarray]:
+    """Category and lower case of code points."""
+    number_of = {name: number for number, name in enumerate(CATEGORIES)}
+    kinds, lower = np.empty(TABLE_SIZE, np.uint8), np.arange(TABLE_SIZE)
+    for code in range(TABLE_SIZE):
+        character = chr(code)
+        kinds[code] = SPACE if character.isspace() else number_of[unicodedata.category(character)]
+        small = character.lower()
+        if len(small) == 1:
+            lower[code] = ord(small)
+    return kinds, lower
+
+
+def read_text(paragraphs: list[str]) -> Text:
+    """The characters of paragraphs; places count through all of them as if they followed each other directly.
+
+    >>> read_text(["A b"]).gaps.tolist()
+    [1, 2]
+    """
+    codes = np.frombuffer("".join(paragraphs).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64)
+    kind_of, lower_of = _tables()
+    within = np.minimum(codes, TABLE_SIZE - 1)
+    kinds = np.where(codes < TABLE_SIZE, kind_of[within], CATEGORIES.index("Lo")).astype(np.uint8)
+    places = np.flatnonzero(kinds != SPACE)
+    gaps = np.full(len(places), NO_GAP, np.uint8)
+    if len(places):
+        gaps[:-1][np.diff(places) > 1] = GAP
+        owner = np.searchsorted(np.cumsum([len(paragraph) for paragraph in paragraphs]), places, side="right")
+        gaps[:-1][np.diff(owner) > 0] = PARAGRAPH_END
+        gaps[-1] = PARAGRAPH_END
+    own = codes[places]
+    return Text(places, own, np.where(own < TABLE_SIZE, lower_of[within[places]], own), kinds[places], gaps)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _extend(key: np.uint64, value: np.int64) -> np.uint64:
+    key = (key ^ np.uint64(value)) * MIX
+    return key ^ (key >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _group(kind: int) -> int:
+    """Letters with their marks are one group, digits another; other categories stand for themselves."""
+    return 1 if kind <= LAST_MARK else 2 if FIRST_DIGIT <= kind <= LAST_DIGIT else kind + 3
+
+
+@njit(cache=True, nogil=True)
+def character_columns(text: Text) -> np.ndarray:
+    """The columns of all characters, int64 (n_columns, n)."""
+    _, codes, lower, kinds, gaps = text
+    n = len(codes)
+    columns = np.zeros((13, n), np.int64)
+    before = np.int64(0)
+    begin = 0
+    while begin < n:
+        end = begin
+        while gaps[end] == NO_GAP:
+            end += 1
+        end += 1
+        _chunk_columns(codes, lower, kinds, gaps, begin, end, columns)
+        whole = columns[4, end - 1]
+        columns[10, begin:end] = before
+        if begin > 0 and gaps[begin - 1] == GAP:
+            back = begin - 1
+            upper = kinds[begin] == UPPER or kinds[begin] == TITLE
+            opening = (
+                np.int64(kinds[begin]) * 32 + (kinds[begin + 1] if end > begin + 1 else 0) + (1024 if upper else 0)
+            )
+            while True:
+                columns[9, back] = whole
+                columns[11, back] = opening + 1
+                back -= 1
+                if back < 0 or gaps[back] != NO_GAP:
+                    break
+        before = whole if gaps[end - 1] == GAP else np.int64(0)
+        begin = end
+    return columns
+
+
+@njit(cache=True, nogil=True)
+def _chunk_columns(
+    codes: np.ndarray,
+    lower: np.ndarray,
+    kinds: np.ndarray,
+    gaps: np.ndarray,
+    begin: int,
+    end: int,
+    columns: np.ndarray,
+) -> None:
+    """Fill in the columns of the characters begin .. end - 1 of one chunk that do not depend on other chunks."""
+    left, run, shape = np.uint64(7), np.uint64(7), np.uint64(7)
+    last_group, last_mark = -1, np.int64(-1)
+    for i in range(begin, end):
+        gap = np.int64(gaps[i])
+        columns[0, i] = codes[i] * 4 + gap
+        columns[1, i] = lower[i] * 4 + gap
+        columns[2, i] = np.int64(kinds[i]) * 4 + gap
+        columns[3, i] = min(i - begin, LONGEST_PLACE) * 8 + min(end - 1 - i, LONGEST_PLACE)
+        left = _extend(left, lower[i])
+        columns[4, i] = np.int64(left & NUMBER_BITS)
+        group = _group(kinds[i])
+        run = _extend(run if group == last_group else np.uint64(7), lower[i])
+        columns[6, i] = np.int64(run & NUMBER_BITS)
+        mark = np.int64(kinds[i]) if group <= 2 else codes[i] + 64
+        if mark != last_mark:
+            shape = _extend(shape, mark)
+        last_group, last_mark = group, mark
+        columns[12, i] = codes[i] >> 7
+    right, run = np.uint64(9), np.uint64(9)
+    last_group = -1
+    for i in range(end - 1, begin - 1, -1):
+        columns[5, i] = np.int64(right & NUMBER_BITS)
+        columns[7, i] = np.int64(run & NUMBER_BITS)
+        columns[8, i] = np.int64(shape & NUMBER_BITS)
+        right = _extend(right, lower[i])
+        group = _group(kinds[i])
+        run = _extend(run if group == last_group else np.uint64(9), lower[i])
+        last_group = group

@@ -1,0 +1,288 @@
+"""Multiword tokens: which tokens stand for several words, and for which.
+
+The words of a multiword token are its own letters, cut and patched. An expansion is a rule that says how, learned from
+the pairs of tokens and words in a treebank:
+
+    del -> de el          whole         the table of this form says it
+    Bush's -> Bush 's     back "'s"     the stem, then what was cut off
+    dilo -> di lo         back "lo"     dto.
+    kanalum -> kanal um   back "um"     the stem (with letters taken off or put on), then words of the rule
+
+A rule applies to each form that begins and ends with the letters that it cuts off. Rules that only one form of the
+treebank shows stay in the table of that form. Which rule applies, if any, is a log-linear choice by the form, its ends
+and its neighbours: "nos" may be a pronoun, or a preposition and an article.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+from zlib import crc32
+
+import numpy as np
+
+from spectragram.engine.progress import Report, silent
+from spectragram.inference.hashed import label_scores, step_labels
+from spectragram.learning.factors import choice_gradient, fit_weights, require_table, start_weights
+
+__all__ = ["MultiwordTokens", "Rule", "find_rule", "learn_multiword_tokens"]
+
+RATE = 0.3
+"""Step size of AdaGrad, as for taggers. Not tuned here."""
+N_EPOCHS = 10
+"""Passes over the tokens that a rule could apply to. Chosen by hand, not tuned."""
+BITS = 16
+"""The table has 2^16 weights, 256 kB. Chosen by hand."""
+EXAMPLE = 16
+"""Tokens in a training example. Chosen by hand, not tuned."""
+FEWEST_FORMS = 2
+"""Different forms that a rule must occur with in training to be used for others. Chosen by hand, not tuned."""
+LEAVES, WHOLE = 0, 1
+"""The first two choices: the token is one word; its expansion is in the table. Rules follow."""
+
+
+@dataclass(frozen=True, order=True)
+class Rule:
+    """How to make words of a form in lower case.
+
+    The form loses ``front`` and ``back``; what is left, with ``before`` and ``behind`` put on, is the stem. ``words``
+    are the words, among them one ``None``, which is the stem.
+    """
+
+    front: str
+    back: str
+    before: str
+    behind: str
+    words: tuple[str | None, ...]
+
+    def applies(self, form: str) -> bool:
+        """Whether something is left of a form in lower case."""
+        return len(form) > len(self.front) + len(self.back) and form.startswith(self.front) and form.endswith(self.back)
+
+    def apply(self, form: str) -> tuple[str, ...]:
+        """The words of a form; its letter case is kept where its letters are.
+
+        >>> Rule("", "'s", "", "", (None, "'s")).apply("Bush's")
+        ('Bush', "'s")
+        """
+        stem = self.before + form[len(self.front) : len(form) - len(self.back)] + self.behind
+        return recase(form, tuple(stem if word is None else word for word in self.words))
+
+
+def recase(form: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Words with the letter case of the token: capitals throughout, or a capital at the beginning.
+
+    >>> recase("Do", ("de", "o"))
+    ('De', 'o')
+    >>> recase("DON'T", ("do", "n't"))
+    ('DO', "N'T")
+    """
+    letters = [c for c in form if c.isalpha()]
+    if len(letters) > 1 and form.upper() == form and form.lower() != form:
+        return tuple(word.upper() for word in words)
+    if form[:1].isupper():
+        return words[0][:1].upper() + words[0][1:], *words[1:]
+    return words
+
+
+def find_rule(form: str, words: Sequence[str]) -> Rule | None:
+    """The rule that makes ``words`` of ``form``, both in lower case: the one that keeps most of the form.
+
+    >>> find_rule("kanalum", ["kanal", "um"])
+    Rule(front='', back='um', before='', behind='', words=(None, 'um'))
+    """
+    best: tuple[int, Rule] | None = None
+    for number, word in enumerate(words):
+        at, in_word, size = _longest_common(form, word)
+        if size == 0 or (best is not None and size <= best[0]):
+            continue
+        rest = tuple(None if k == number else other for k, other in enumerate(words))
+        rule = Rule(form[:at], form[at + size :], word[:in_word], word[in_word + size :], rest)
+        best = size, rule
+    return None if best is None else best[1]
+
+
+def _longest_common(a: str, b: str) -> tuple[int, int, int]:
+    """Where the longest common part of two strings begins in each, and its length."""
+    best = (0, 0, 0)
+    lengths = [0] * (len(b) + 1)
+    for i, x in enumerate(a):
+        row = [0] * (len(b) + 1)
+        for j, y in enumerate(b):
+            if x == y:
+                row[j + 1] = lengths[j] + 1
+                if row[j + 1] > best[2]:
+                    best = i + 1 - row[j + 1], j + 1 - row[j + 1], row[j + 1]
+        lengths = row
+    return best
+
+
+@dataclass(frozen=True)
+class MultiwordTokens:
+    """Decides which tokens are multiword, and what their words are.
+
+    Attributes
+    ----------
+    table : dict from str to tuple of str
+        Forms in lower case whose words are known and that no rule makes, and these words.
+    rules : tuple of Rule
+    weights : float32 array, shape (2^b,)
+    """
+
+    table: dict[str, tuple[str, ...]]
+    rules: tuple[Rule, ...]
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        require_table(self.weights)
+
+    @cached_property
+    def _rules_by_ends(self) -> dict[tuple[str, str], list[int]]:
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for number, rule in enumerate(self.rules):
+            found[rule.front, rule.back].append(WHOLE + 1 + number)
+        return dict(found)
+
+    @cached_property
+    def _lengths(self) -> list[tuple[int, int]]:
+        return sorted({(len(front), len(back)) for front, back in self._rules_by_ends})
+
+    def candidates(self, form: str) -> tuple[int, ...]:
+        """The choices that a form in lower case leaves beside ``LEAVES``."""
+        found = [WHOLE] if form in self.table else []
+        for front, back in self._lengths:
+            if len(form) > front + back:
+                found += self._rules_by_ends.get((form[:front], form[len(form) - back :]), [])
+        return tuple(found)
+
+    def expand(self, forms: Sequence[str]) -> list[tuple[str, ...]]:
+        """The words of each token of a text; those of most tokens are the token itself."""
+        words = [(form,) for form in forms]
+        if not self.table and not self.rules:
+            return list(words)
+        lower = [form.lower() for form in forms]
+        possible_of = {form: self.candidates(form) for form in set(lower)}
+        items = [i for i, form in enumerate(lower) if possible_of[form]]
+        expanded: list[tuple[str, ...]] = list(words)
+        for first in range(0, len(items), 4096):
+            part = items[first : first + 4096]
+            keys = _keys(lower, part)
+            mask = self._mask([possible_of[lower[i]] for i in part])
+            choices = label_scores(keys, mask, self.weights).argmax(axis=1)
+            for i, choice in zip(part, choices.tolist(), strict=True):
+                if choice != LEAVES:
+                    expanded[i] = self._apply(choice, forms[i], lower[i])
+        return expanded
+
+    def _apply(self, choice: int, form: str, lower: str) -> tuple[str, ...]:
+        if choice == WHOLE:
+            return recase(form, self.table[lower])
+        return self.rules[choice - WHOLE - 1].apply(form if len(form) == len(lower) else lower)
+
+    def _mask(self, candidates: Sequence[tuple[int, ...]]) -> np.ndarray:
+        mask = np.zeros((len(candidates), len(self.rules) + WHOLE + 1), np.bool_)
+        mask[:, LEAVES] = True
+        for row, possible in zip(mask, candidates, strict=True):
+            row[list(possible)] = True
+        return mask
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values and arrays, for model files."""
+        rules = [[r.front, r.back, r.before, r.behind, list(r.words)] for r in self.rules]
+        table = {form: list(words) for form, words in self.table.items()}
+        return {"rules": rules, "table": table}, {"weights": self.weights}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
+        rules = tuple(Rule(*ends, tuple(words)) for *ends, words in values["rules"])
+        return cls({form: tuple(words) for form, words in values["table"].items()}, rules, arrays["weights"])
+
+
+def _keys(lower: Sequence[str], items: Sequence[int]) -> np.ndarray:
+    """Features of the tokens ``items``, uint64 (n, t)."""
+    rows = []
+    for i in items:
+        form = lower[i]
+        before = lower[i - 1] if i else ""
+        behind = lower[i + 1] if i + 1 < len(lower) else ""
+        seen = (
+            "", form, form[-1:], form[-2:], form[-3:], form[-4:], form[-5:], form[:1], form[:2], form[:3], form[:4],
+            before, behind, f"{form} {before}", f"{form} {behind}", f"{form} {before[-2:]}", f"{form} {behind[-2:]}",
+            before[-2:], behind[-2:], behind[:2], str(len(form)),
+        )  # fmt: skip
+        rows.append([crc32(f"{number} {text}".encode("utf-8", "surrogatepass")) for number, text in enumerate(seen)])
+    return np.array(rows, np.uint64).reshape(len(rows), -1)
+
+
+def learn_multiword_tokens(
+    forms: Sequence[str],
+    words: Sequence[tuple[str, ...]],
+    *,
+    rng: np.random.Generator,
+    n_epochs: int = N_EPOCHS,
+    n_jobs: int | None = 1,
+    report: Report = silent,
+) -> MultiwordTokens:
+    """Learn from the tokens of a text and the words of each."""
+    lower = [form.lower() for form in forms]
+    parts = [tuple(word.lower() for word in each) for each in words]
+    multiword = [i for i in range(len(forms)) if parts[i] != (lower[i],)]
+    rule_of = {key: find_rule(*key) for key in {(lower[i], parts[i]) for i in multiword}}
+    n_forms = Counter(rule for rule in rule_of.values() if rule is not None)
+    rules = tuple(sorted((rule for rule, n in n_forms.items() if n >= FEWEST_FORMS), key=repr))
+    number_of: dict[Rule | None, int] = {rule: WHOLE + 1 + number for number, rule in enumerate(rules)}
+    counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for i in multiword:
+        if rule_of[lower[i], parts[i]] not in number_of:
+            counts[lower[i]][parts[i]] += 1
+    table = {form: each.most_common(1)[0][0] for form, each in sorted(counts.items())}
+    model = MultiwordTokens(table, rules, np.zeros(1 << BITS, np.float32))
+    gold = np.full(len(forms), LEAVES)
+    for i in multiword:
+        gold[i] = number_of.get(rule_of[lower[i], parts[i]], WHOLE)
+    return _fit(model, lower, gold, rng=rng, n_epochs=n_epochs, n_jobs=n_jobs, report=report)
+
+
+def _fit(
+    model: MultiwordTokens,
+    lower: Sequence[str],
+    gold: np.ndarray,
+    *,
+    rng: np.random.Generator,
+    n_epochs: int,
+    n_jobs: int | None,
+    report: Report,
+) -> MultiwordTokens:
+    """The model with weights fitted to the choices ``gold`` (n,)."""
+    possible_of = {form: model.candidates(form) for form in set(lower)}
+    items = [i for i, form in enumerate(lower) if possible_of[form]]
+    if not items:
+        return model
+    keys, mask = _keys(lower, items), model._mask([possible_of[lower[i]] for i in items])
+    right = gold[items]
+    weights = start_weights(model.weights)
+    examples = np.array_split(rng.permutation(len(items)), -(-len(items) // EXAMPLE))
+
+    def gradient(number: int) -> tuple[np.ndarray, np.ndarray]:
+        own = examples[number]
+        return keys[own], choice_gradient(label_scores(keys[own], mask[own], weights.table), right[own])
+
+    def step(found: tuple[np.ndarray, np.ndarray], now: int) -> None:
+        step_labels(*found, weights, RATE, now)
+
+    fitted = fit_weights(
+        gradient,
+        step,
+        [weights],
+        np.arange(len(examples)),
+        n_epochs=n_epochs,
+        batch_size=1,
+        rng=rng,
+        n_jobs=n_jobs,
+        report=report,
+    )
+    return MultiwordTokens(model.table, model.rules, fitted.tables[0])

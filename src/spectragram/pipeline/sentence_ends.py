@@ -1,0 +1,286 @@
+"""Where sentences end: a semi-Markov model over tokens, whose cuts have log-linear factors.
+
+The score of a sentence end behind a token is the sum of the weights of hashed features of the tokens around it
+(:mod:`spectragram.inference.token_factors`); sentences have weights of their own for their length and for quotes and
+brackets that they leave open (:mod:`spectragram.inference.segments`). The model is trained by conditional likelihood
+and decoded for the best expected F1 of whole sentences.
+
+Columns of a token, all but w in lower case:
+
+    w  form             l  in lower case    s  shape            b c  last 2, 3 characters     p  first 2 characters
+    e  last character   g  category of the first character      n  length up to 7             f  what follows
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numba import njit
+
+from spectragram.engine.progress import Report, silent
+from spectragram.inference.hashed import MIX
+from spectragram.inference.segments import (
+    N_KINDS,
+    Shape,
+    best_segments,
+    count_kinds,
+    find_candidates,
+    length_buckets,
+    segment_marginals,
+)
+from spectragram.inference.token_factors import step_tokens, token_places, token_scores
+from spectragram.learning.factors import fit_weights, parse_atoms, require_table, split_templates, start_weights
+from spectragram.pipeline.characters import CATEGORIES, PARAGRAPH_END, Text, read_text
+from spectragram.pipeline.raw_text import Paragraph
+from spectragram.pipeline.token_ends import token_stops
+
+__all__ = ["SentenceEnds", "learn_sentence_ends", "token_columns"]
+
+COLUMNS = "wlsbcpegnf"
+TEMPLATES = """
+    l0    l+1   l-1   l+2   l-2   l0 l+1      l-1 l0      l+1 l+2     l-1 l0 l+1  l0 l+1 l+2  l-2 l-1 l0
+    w0    w+1   w0 w+1      c0    c+1   c-1   b0 b+1      c0 c+1      c0 l+1      l0 c+1      p+1
+    s0    s+1   s0 s+1      s-1 s0      s-1 s0 s+1  s0 s+1 s+2  s-2 s-1 s0  s+1 s+2     s-1 s0 s+1 s+2
+    l0 s+1      l0 s-1      l0 s-1 s+1  l0 f0 s+1   l0 l-1 s+1  l0 l+1 s+1  l0 s-1 l+1
+    e0 f0       e0 f0 g+1   e-1 e0 f0 g+1           e0 e+1      e0 n-1 g+1  f-1 e0 f0 g+1           e-1 e0 e+1 g+2
+    g+1   g0 g+1
+"""
+SPREAD = 8
+"""Tokens outside of a window that its features may see; templates look at most 2 far."""
+WINDOW = 4096
+"""Tokens that the model looks at together in prediction; longer paragraphs are cut at sentence ends it has found."""
+MARGIN = 512
+"""Tokens at the end of a window whose sentence ends are decided again, together with what follows."""
+TRAINING_WINDOW = 128
+"""Tokens in a training example, at least one sentence. Chosen by hand, not tuned."""
+BATCH = 4
+"""Examples in a batch: small, since small treebanks have only some hundred examples. Chosen by hand, not tuned."""
+RATE = 0.3
+"""Step size of AdaGrad, as for taggers. Not tuned here."""
+N_EPOCHS = 10
+"""Passes over the training text. Chosen by hand, not tuned."""
+PRICE = 0.3
+"""Price of a sentence in decoding. Chosen by hand, not tuned."""
+LONGEST = 300
+"""Most tokens of a sentence: what is longer is split. Chosen by hand, not tuned."""
+WEIGHTS_PER_TOKEN = 16
+"""Places in the table for each token of the training data. Chosen by hand."""
+FEWEST_BITS, MOST_BITS = 14, 20
+"""Bounds on the size of the table: 64 kB and 4 MB."""
+NUMBER_BITS = np.uint64(0x3FFFFFFFFFFFFFFF)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _extend(key: np.uint64, value: np.int64) -> np.uint64:
+    key = (key ^ np.uint64(value)) * MIX
+    return key ^ (key >> np.uint64(29))
+
+
+@njit(cache=True, nogil=True)
+def token_columns(text: Text, stops: np.ndarray) -> np.ndarray:
+    """The columns of tokens that end before the characters ``stops`` (n,): int64 (n_columns, n)."""
+    _, codes, lower, kinds, gaps = text
+    columns = np.zeros((10, len(stops)), np.int64)
+    begin = 0
+    for t in range(len(stops)):
+        end = stops[t]
+        exact, small, shape = np.uint64(7), np.uint64(7), np.uint64(7)
+        last_mark = np.int64(-1)
+        for i in range(begin, end):
+            exact, small = _extend(exact, codes[i]), _extend(small, lower[i])
+            mark = np.int64(kinds[i]) if kinds[i] <= 11 else codes[i] + 64
+            if mark != last_mark:
+                shape = _extend(shape, mark)
+            last_mark = mark
+            if i == begin + 1:
+                columns[5, t] = np.int64(small & NUMBER_BITS)
+        last_two, last_three = np.uint64(7), np.uint64(7)
+        for i in range(max(begin, end - 3), end):
+            last_three = _extend(last_three, lower[i])
+            if i >= end - 2:
+                last_two = _extend(last_two, lower[i])
+        columns[0, t] = np.int64(exact & NUMBER_BITS)
+        columns[1, t] = np.int64(small & NUMBER_BITS)
+        columns[2, t] = np.int64(shape & NUMBER_BITS)
+        columns[3, t] = np.int64(last_two & NUMBER_BITS)
+        columns[4, t] = np.int64(last_three & NUMBER_BITS)
+        columns[6, t] = lower[end - 1]
+        columns[7, t] = np.int64(kinds[begin])
+        columns[8, t] = min(end - begin, 7)
+        columns[9, t] = np.int64(gaps[end - 1] != 0)
+        begin = end
+    return columns
+
+
+def _marks(text: Text, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Brackets open, and number of quotes, before each token and behind the last one.
+
+    Quotes are counted, not matched: which of them opens depends on the language. An apostrophe inside a token is none.
+    """
+    starts = np.append(0, stops[:-1])
+    first, kinds = text.codes[starts], text.kinds[starts]
+    single = stops - starts == 1
+    quote = (
+        (first == ord('"'))
+        | (first == ord("„"))
+        | (kinds == CATEGORIES.index("Pi"))
+        | (kinds == CATEGORIES.index("Pf"))
+    )
+    opens = (kinds == CATEGORIES.index("Ps")).astype(np.int64) - (kinds == CATEGORIES.index("Pe"))
+    nested, mirrored = np.cumsum(np.where(single & ~quote, opens, 0)), np.cumsum(single & quote)
+    return np.append(0, nested), np.append(0, mirrored)
+
+
+@dataclass(frozen=True)
+class SentenceEnds:
+    """Decides which tokens are the last of a sentence.
+
+    Attributes
+    ----------
+    templates : tuple of str
+    weights : float32 array, shape (2^b,)
+    kinds : float32 array, shape (N_KINDS,)
+        Weights of lengths and balances of sentences.
+    """
+
+    templates: tuple[str, ...]
+    weights: np.ndarray
+    kinds: np.ndarray
+    atoms: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        require_table(self.weights)
+        if self.kinds.shape != (N_KINDS,):
+            raise ValueError(f"weights of kinds of sentences of shape {self.kinds.shape}")
+        object.__setattr__(self, "atoms", parse_atoms(self.templates, COLUMNS))
+
+    def predict(self, text: Text, stops: np.ndarray, *, price: float = PRICE) -> np.ndarray:
+        """Whether a sentence ends with each token; the tokens end before the characters ``stops`` (n,): bool (n,)."""
+        ends = np.zeros(len(stops), np.bool_)
+        if len(stops) == 0:
+            return ends
+        columns = token_columns(text, stops)
+        nested, mirrored = _marks(text, stops)
+        buckets = length_buckets(LONGEST)
+        begin = 0
+        for end in (np.flatnonzero(text.gaps[stops - 1] == PARAGRAPH_END) + 1).tolist():
+            scores = self._scores(columns, begin, end)
+            at = begin
+            while at < end:
+                stop = min(at + WINDOW, end)
+                cuts = scores[at - begin : stop - begin]
+                shape = Shape(buckets, nested[at : stop + 1], mirrored[at : stop + 1])
+                candidates = find_candidates(cuts, np.zeros(len(cuts), np.bool_), LONGEST)
+                found, _ = best_segments(cuts, candidates, shape, self.kinds, price)
+                if stop < end:
+                    kept = int(np.flatnonzero(found[: len(found) - MARGIN])[-1]) + 1
+                    found, stop = found[:kept], at + kept
+                ends[at:stop] = found
+                at = stop
+            begin = end
+        return ends
+
+    def _scores(self, columns: np.ndarray, begin: int, end: int) -> np.ndarray:
+        """Scores of sentence ends behind the tokens begin .. end - 1 of one paragraph, (end - begin,)."""
+        return _cut_scores(columns, begin, end, self.atoms, self.weights)
+
+    def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Plain values and arrays, for model files."""
+        return {}, {"templates": list(self.templates), "weights": self.weights, "kinds": self.kinds}
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`."""
+        return cls(tuple(arrays["templates"]), arrays["weights"], arrays["kinds"])
+
+
+@njit(cache=True, nogil=True)
+def _cut_scores(columns: np.ndarray, begin: int, end: int, atoms: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Scores of cuts in one paragraph, in blocks so that a long one takes little memory."""
+    scores = np.empty(end - begin)
+    block = 2048
+    for at in range(begin, end, block):
+        stop = min(at + block, end)
+        first, last = max(at - SPREAD, begin), min(stop + SPREAD, end)
+        places = token_places(columns, np.arange(first, last), atoms, len(table))
+        found = token_scores(places, np.ones((last - first, 1), np.bool_), table)
+        scores[at - begin : stop - begin] = found[at - first : stop - first, 0]
+    return scores
+
+
+def learn_sentence_ends(
+    examples: Sequence[Paragraph],
+    *,
+    rng: np.random.Generator,
+    n_epochs: int = N_EPOCHS,
+    n_jobs: int | None = 1,
+    report: Report = silent,
+) -> SentenceEnds:
+    """Learn from paragraphs whose tokens and sentences are known."""
+    text = read_text([paragraph.text for paragraph in examples])
+    stops, ends = token_stops(examples, text), np.concatenate([paragraph.ends for paragraph in examples])
+    bits = int(np.clip(np.ceil(np.log2(WEIGHTS_PER_TOKEN * len(stops))), FEWEST_BITS, MOST_BITS))
+    empty = SentenceEnds(split_templates(TEMPLATES), np.zeros(1 << bits, np.float32), np.zeros(N_KINDS, np.float32))
+    weights, kinds = start_weights(empty.weights), start_weights(empty.kinds)
+    columns = token_columns(text, stops)
+    nested, mirrored = _marks(text, stops)
+    last = np.flatnonzero(ends)
+    longest = max(LONGEST, int(np.diff(np.append(-1, last)).max()))
+    buckets = length_buckets(longest)
+    windows = _training_windows(ends, text.gaps[stops - 1] == PARAGRAPH_END)
+    kind_places = np.arange(N_KINDS)[:, None]
+
+    def gradient(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        begin, end, first, behind = windows[number]
+        places = token_places(columns, np.arange(first, behind), empty.atoms, len(weights.table))
+        places = places[begin - first : end - first]
+        cuts = token_scores(places, np.ones((end - begin, 1), np.bool_), weights.table)[:, 0]
+        gold = ends[begin:end]
+        shape = Shape(buckets, nested[begin : end + 1], mirrored[begin : end + 1])
+        at = find_candidates(cuts, gold, longest)
+        marginals, expected, _ = segment_marginals(cuts, at, shape, kinds.table)
+        seen = count_kinds(np.append(0, np.flatnonzero(gold) + 1), shape)
+        return places, (gold - marginals)[:, None], (seen - expected)[:, None]
+
+    def step(found: tuple[np.ndarray, np.ndarray, np.ndarray], now: int) -> None:
+        places, of_cuts, of_kinds = found
+        step_tokens(places, of_cuts, weights, RATE, now)
+        step_tokens(kind_places, of_kinds, kinds, RATE, now)
+
+    fitted = fit_weights(
+        gradient,
+        step,
+        [weights, kinds],
+        np.arange(len(windows)),
+        n_epochs=n_epochs,
+        batch_size=BATCH,
+        rng=rng,
+        n_jobs=n_jobs,
+        report=report,
+    )
+    return SentenceEnds(empty.templates, *fitted.tables)
+
+
+def _training_windows(ends: np.ndarray, paragraph_ends: np.ndarray) -> list[tuple[int, int, int, int]]:
+    """Runs of whole sentences, each with the wider run of tokens that its features see.
+
+    The end of a run is given to the model, which learns nothing from it; so the last sentence of each run is the first
+    of the next one, unless the paragraph ends.
+    """
+    windows = []
+    paragraph = 0
+    for stop in (np.flatnonzero(paragraph_ends) + 1).tolist():
+        borders = [paragraph, *(paragraph + np.flatnonzero(ends[paragraph:stop]) + 1).tolist()]
+        first = 0
+        while first < len(borders) - 1:
+            last = first + 1
+            while last < len(borders) - 1 and (last == first + 1 or borders[last] - borders[first] < TRAINING_WINDOW):
+                last += 1
+            begin, end = borders[first], borders[last]
+            windows.append((begin, end, max(begin - SPREAD, paragraph), min(end + SPREAD, stop)))
+            first = last if last == len(borders) - 1 else last - 1
+        paragraph = stop
+    return windows
