@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "synthetic": LEAVES | {"files", "data", "spectral", "inference"},
 } | dict.fromkeys(TASKS, LEAVES | SHARED)
 MAY_IMPORT["dependency"] = MAY_IMPORT["dependency"] | {"automata"}
+MAY_IMPORT["pipeline"] = LEAVES | SHARED | TASKS
 ON_TOP = {"plots", "cli", "reproduce", "__init__", "__main__"}
 
 

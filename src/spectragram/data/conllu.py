@@ -22,7 +22,7 @@ from spectragram.display import shown_by
 from spectragram.errors import InputError
 from spectragram.files import Source, output, plain_number, read_lines
 
-__all__ = ["COLUMNS", "Sentence", "parse_conllu", "read_conllu", "write_conllu"]
+__all__ = ["COLUMNS", "Sentence", "parse_conllu", "parse_lines", "read_conllu", "write_conllu"]
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 ID, FORM, HEAD = COLUMNS.index("id"), COLUMNS.index("form"), COLUMNS.index("head")
@@ -160,15 +160,18 @@ def read_conllu(source: Source, *, check_tree: bool = False) -> Iterator[Sentenc
     With ``check_tree`` the heads of every sentence must form a tree with one root word, as training and evaluation
     need. Without it a head may be ``_``, 0 or any word of the sentence.
     """
-    return _sentences(read_lines(source), source, check_tree)
+    return parse_lines(read_lines(source), source, check_tree=check_tree)
 
 
 def parse_conllu(text: str, *, check_tree: bool = False) -> list[Sentence]:
     """The sentences of a string in CoNLL-U; see :func:`read_conllu`."""
-    return list(_sentences(enumerate(text.split("\n"), 1), None, check_tree))
+    return list(parse_lines(enumerate(text.split("\n"), 1), check_tree=check_tree))
 
 
-def _sentences(lines: Iterable[tuple[int, str]], source: Source | None, check_tree: bool) -> Iterator[Sentence]:
+def parse_lines(
+    lines: Iterable[tuple[int, str]], source: Source | None = None, *, check_tree: bool = False
+) -> Iterator[Sentence]:
+    """The sentences of numbered lines that come from ``source``; see :func:`read_conllu`."""
     comments: list[str] = []
     rows: list[tuple[str, ...]] = []
     line = 0
