@@ -28,9 +28,9 @@ from spectragram.learning.words import BackOffTree
 
 __all__ = ["MOST_CANDIDATES", "PartModel", "learn_parts", "make_parts"]
 
-POWER = 0.5
+POWER = 0.6
 """eta. Chosen by hand, not tuned."""
-RATE = 0.2
+RATE = 0.03
 """Step size of AdaGrad. Chosen by hand, not tuned."""
 MOST_CANDIDATES = 24
 """Labels that a token may have at most. Chosen by hand, not tuned: a bound on time."""
