@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from spectragram.cli import main
+from spectragram.data.conllu import parse_conllu
 from spectragram.synthetic import write_english
 from spectragram.tagging.settings import LEARNERS
 
@@ -80,6 +81,35 @@ def test_conllu_columns_are_replaced(
     assert changed <= {4}
     assert main(["evaluate", str(path), str(corpus["conllu"]), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["accuracy"] > 90
+
+
+def test_lines_of_words(
+    corpus: dict[str, Path], model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, words = tmp_path / "m", tmp_path / "words.txt"
+    words.write_text("The dog barks\nThe cat\n")
+    assert main(["train", "tagger", str(corpus["conllu"]), "--out", str(path), "--learner", "hmm", "-q"]) == 0
+    for options in ([], ["--input", "words"]):
+        assert main(["predict", str(path), str(words), *options]) == 0
+        found = parse_conllu(capsys.readouterr().out)
+        assert [s.forms for s in found] == [["The", "dog", "barks"], ["The", "cat"]]
+        assert found[0].upos[:2] == ["DET", "NOUN"]
+    assert main(["predict", str(model), str(words), "--input", "words"]) == 0
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [line[0] for line in lines] == ["The", "dog", "barks", "", "The", "cat", ""]
+    assert lines[0][1] == "B-NP"
+    assert main(["predict", str(model), str(words), "--input", "text"]) == 2
+    assert "choose among auto, words" in capsys.readouterr().err
+
+
+def test_a_word_without_a_tag_does_not_stop_training(tmp_path: Path, corpus: dict[str, Path]) -> None:
+    lines = corpus["conllu"].read_text().splitlines()
+    cells = lines[next(i for i, line in enumerate(lines) if line.startswith("2\t"))].split("\t")
+    cells[4] = "_"
+    lines[next(i for i, line in enumerate(lines) if line.startswith("2\t"))] = "\t".join(cells)
+    (tmp_path / "a.conllu").write_text("\n".join(lines) + "\n")
+    options = ["--label", "xpos", "--fast", "--iterations", "1", "--epochs", "1", "-q"]
+    assert main(["train", "tagger", str(tmp_path / "a.conllu"), "--out", str(tmp_path / "m"), *options]) == 0
 
 
 def test_two_columns_and_an_ensemble(tmp_path: Path, corpus: dict[str, Path]) -> None:

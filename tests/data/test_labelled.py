@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spectragram.data.brackets import parse_tree
-from spectragram.data.conllu import Sentence
-from spectragram.data.labelled import Layout, as_labelled, read_labelled
+from spectragram.data.conllu import Sentence, read_conllu
+from spectragram.data.labelled import Layout, as_labelled, read_labelled, read_words
 from spectragram.errors import InputError
 
 X = [["the", "dog"], ["barks"]]
@@ -111,14 +111,42 @@ def test_missing_labels_are_named(columns: Path, conllu: Path) -> None:
         as_labelled(read_labelled(columns), Y)
     with pytest.raises(InputError, match="read without labels"):
         as_labelled(read_labelled(columns, labels=False))
-    with pytest.raises(InputError, match="the word 'the' has no UPOS"):
+    with pytest.raises(InputError, match="no word has UPOS"):
         as_labelled([Sentence.from_words(["the"])])
-    with pytest.raises(InputError, match="the word 'the' has no LEMMA"):
+    with pytest.raises(InputError, match="no word has LEMMA"):
         as_labelled([Sentence.from_words(["the"])], layout=Layout(label="lemma"))
     with pytest.raises(InputError, match="label column 'head'; choose among upos, xpos, feats, deprel, lemma"):
         as_labelled(conllu, layout=Layout(label="head"))
     with pytest.raises(InputError, match="label column 'upos'; give a number"):
         as_labelled(columns, layout=Layout(label="upos"))
+
+
+def test_words_without_a_label_are_labelled_like_that() -> None:
+    holes = [Sentence.from_words(["the", "dog"], xpos=["DT", "_"]), Sentence.from_words(["a"])]
+    assert as_labelled(holes, layout=Layout(label="xpos")).y == [["DT", "_"], ["_"]]
+
+
+def test_files_without_tabs_are_lines_of_words(tmp_path: Path, conllu: Path) -> None:
+    (tmp_path / "words.txt").write_text("the  dog\n\n#1 barks\n")
+    layout = Layout("conllu", label="upos")
+    found = read_labelled(tmp_path / "words.txt", layout, labels=False)
+    assert found.X == [["the", "dog"], ["#1", "barks"]]
+    found.write([["DET", "NOUN"], ["X", "VERB"]], tmp_path / "out")
+    assert [s.upos for s in read_conllu(tmp_path / "out")] == [["DET", "NOUN"], ["X", "VERB"]]
+    assert (tmp_path / "out").read_text().startswith("# text = the  dog\n1\tthe\t")
+    (tmp_path / "same").write_text(conllu.read_text())
+    assert read_labelled(tmp_path / "same", layout, labels=False).X == read_labelled(conllu).X
+    with pytest.raises(InputError, match="expected 10"):
+        read_labelled(tmp_path / "words.txt", layout)
+
+
+def test_lines_of_words_for_models_of_column_files(tmp_path: Path) -> None:
+    (tmp_path / "words.txt").write_text("the dog\nbarks\n")
+    found = read_words(tmp_path / "words.txt", Layout("columns", (0,), "-1"))
+    found.write([["D", "N"], ["V"]], tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "the\tD\ndog\tN\n\nbarks\tV\n\n"
+    with pytest.raises(InputError, match="more than words"):
+        read_words(tmp_path / "words.txt", Layout("columns", (0, 1), "-1"))
 
 
 def test_a_layout_survives_storage() -> None:

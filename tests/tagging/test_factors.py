@@ -14,6 +14,8 @@ from spectragram.inference.token_factors import label_pair_scores, token_places,
 from spectragram.synthetic import english_chunks
 from spectragram.tagging import Tagger
 from spectragram.tagging.factors import Factors, templates_for
+from spectragram.tagging.held_out import choose_templates, prefers_looks
+from spectragram.tagging.sequences import encode_labels, read_observations
 from spectragram.tagging.surface import surface_columns
 
 X, Y = (list(part) for part in zip(*english_chunks(80, seed=2), strict=True))
@@ -158,3 +160,29 @@ def test_damaged_factors_are_refused(damage: dict) -> None:
 def test_the_file_names_the_versions_of_hashes() -> None:
     assert Tagger.meanings["word classes"] == VERSION
     assert "hash functions" in Tagger.meanings
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_labels_that_only_held_out_sequences_have_do_no_harm(columns: int) -> None:
+    # Choices are made on the last tenth, or on every tenth sequence: there such labels have no counts at all.
+    tokens = [[word if columns == 1 else (word, word[-1]) for word in sequence] for sequence in X]
+    labels = [list(sequence) for sequence in Y]
+    for number in (9, len(Y) - 1):
+        labels[number][0] = f"RARE{number}"
+    with np.errstate(divide="raise", invalid="raise"):
+        templates = {
+            number: choose_templates(
+                observed := read_observations(tokens),
+                encode_labels(given, observed.offsets)[0],
+                len({label for sequence in given for label in sequence}),
+                kappa=3.0,
+                by_looks=True,
+                seed=0,
+            )
+            for number, given in enumerate((Y, labels))
+        }
+        tagger = Tagger(2, max_iter=1, n_models=1, n_epochs=1, n_jobs=1).fit(tokens, labels)
+        assert prefers_looks(observed, encode_labels(labels, observed.offsets)[0], len(tagger.labels_), 3.0) in (0, 1)
+    assert templates[0] == templates[1]
+    assert np.isfinite(np.concatenate(tagger.marginals(tokens))).all()
+    assert tagger.score(tokens, labels) > 0.9

@@ -24,6 +24,8 @@ InputFormat = Annotated[
 ]
 Drop = Annotated[str, typer.Option("--drop", help="Leave out utterances whose names end in one of these: sa1,sa2.")]
 
+INPUTS = ("auto", "words")
+
 SHOWN_PROBABILITY = 0.005
 """Labels with a smaller probability, which three decimals hardly show, are not written."""
 
@@ -63,15 +65,27 @@ def predict(
     model: given.Model,
     input: given.Input = "-",
     out: given.OutText = None,
+    input_kind: Annotated[
+        str, typer.Option("--input", help="auto (like the training data) or words: a sentence a line, no columns.")
+    ] = "auto",
     marginals: Annotated[bool, typer.Option("--marginals", help="Probable labels with their probabilities.")] = False,
     jobs: given.Jobs = -1,
 ) -> None:
-    """Label the tokens of INPUT, which has the layout of the training data, with or without the label column."""
-    from spectragram.data.labelled import read_labelled
+    """Label the tokens of INPUT, which has the layout of the training data, with or without the label column.
+
+    With --input words, or if the training data were CoNLL-U and INPUT has no tabs, every line is a sentence of words.
+    """
+    from spectragram.data.labelled import read_labelled, read_words
+    from spectragram.errors import InputError
     from spectragram.tagging import Tagger
 
+    if input_kind not in INPUTS:
+        raise InputError(f"--input {input_kind}", remedy=f"choose among {', '.join(INPUTS)}")
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
-    found = read_labelled(input, tagger.layout_, labels=False)
+    if input_kind == "words":
+        found = read_words(input, tagger.layout_)
+    else:
+        found = read_labelled(input, tagger.layout_, labels=False)
     if marginals:
         rows = tagger.marginals(found)
         diagnostics = rows.diagnostics

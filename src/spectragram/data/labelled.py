@@ -14,13 +14,22 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
-from spectragram.data.conllu import Sentence, read_conllu, write_conllu
+from spectragram.data.conllu import Sentence, parse_lines, read_conllu, write_conllu
 from spectragram.data.inputs import is_path, listed
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
 from spectragram.files import Source, output, read_lines, split_words
 
-__all__ = ["FORMATS", "Labelled", "LabelledFile", "Layout", "as_labelled", "looks_like_conllu", "read_labelled"]
+__all__ = [
+    "FORMATS",
+    "Labelled",
+    "LabelledFile",
+    "Layout",
+    "as_labelled",
+    "looks_like_conllu",
+    "read_labelled",
+    "read_words",
+]
 
 FORMATS = ("auto", "columns", "conllu", "npz")
 
@@ -194,13 +203,47 @@ def _label_lists(y: Iterable[Any]) -> list[list[str]]:
 
 
 def read_labelled(source: Source, layout: Layout | None = None, *, labels: bool = True) -> LabelledFile:
-    """Read a whole file; without ``labels`` the column of the label need not exist."""
+    """Read a whole file; without ``labels`` the column of the label need not exist.
+
+    Where CoNLL-U is expected and no labels are needed, a file without a single tab is read as lines of words: CoNLL-U
+    separates its columns by tabs.
+    """
     layout = (Layout() if layout is None else layout).resolved(source)
     if layout.format == "columns":
         return _from_columns(source, layout, labels)
-    if layout.format == "conllu":
+    if layout.format == "npz":
+        return _from_npz(source, layout, labels)
+    if labels or str(source).removesuffix(".gz").endswith(".conllu"):
         return _from_sentences(list(read_conllu(source)), layout, labels)
-    return _from_npz(source, layout, labels)
+    lines = list(read_lines(source))  # standard input can be read only once
+    if not any("\t" in line for _, line in lines):
+        return _from_words(lines, layout)
+    return _from_sentences(list(parse_lines(lines, source)), layout, labels)
+
+
+def read_words(source: Source, layout: Layout) -> LabelledFile:
+    """Read lines of words, a sentence each, for a model whose training data had the given layout.
+
+    What is written later has that layout: CoNLL-U, or a column file with the words in its first column.
+    """
+    if layout.format == "npz" or len(layout.columns) > 1:
+        raise InputError(
+            "lines of words, but the model was trained on more than words",
+            path=source,
+            remedy="give a file like the training data",
+        )
+    return _from_words(read_lines(source), layout)
+
+
+def _from_words(lines: Iterable[tuple[int, str]], layout: Layout) -> LabelledFile:
+    found = [(number, line.strip(), split_words(line)) for number, line in lines]
+    kept = [(number, line, words) for number, line, words in found if words]
+    records: list[Any]
+    if layout.format == "conllu":
+        records = [Sentence.from_words(words, [f"# text = {line}"]) for _, line, words in kept]
+    else:
+        records = [ColumnSentence((words,), tuple(words), (), ("",), "\t", number) for number, _, words in kept]
+    return LabelledFile([words for *_, words in kept], [], records, layout)
 
 
 def looks_like_conllu(source: Source) -> bool:
@@ -241,23 +284,16 @@ def _require_label_column(sentence: ColumnSentence, layout: Layout, source: Sour
 
 
 def _from_sentences(sentences: list[Sentence], layout: Layout, labels: bool) -> LabelledFile:
-    y = [_conllu_labels(sentence, layout.label) for sentence in sentences] if labels else []
+    """Sentences with their labels. Where only some words have one, ``_`` is a label like any other."""
+    y = [sentence.column(layout.label) for sentence in sentences] if labels else []
+    if y and layout.label != "feats" and all(label == "_" for sequence in y for label in sequence):
+        raise InputError(
+            f"no word has {layout.label.upper()}",
+            path=sentences[0].path,
+            line=sentences[0].line,
+            remedy="fill the column, or choose another with --label",
+        )
     return LabelledFile([sentence.forms for sentence in sentences], y, sentences, layout)
-
-
-def _conllu_labels(sentence: Sentence, column: str) -> list[str]:
-    found = sentence.column(column)
-    if column == "feats":  # here _ is a value: no features
-        return found
-    for form, label in zip(sentence.forms, found, strict=True):
-        if label == "_" and not (column == "lemma" and form == "_"):
-            raise InputError(
-                f"the word {form!r} has no {column.upper()}",
-                path=sentence.path,
-                line=sentence.line,
-                remedy="fill the column, or choose another with --label",
-            )
-    return found
 
 
 def _from_npz(source: Source, layout: Layout, labels: bool) -> LabelledFile:

@@ -136,7 +136,8 @@ class CellEmissions:
         used = np.arange(width) < chain.sizes[:, None]
         shares = np.ones((len(chain.sizes), width))
         shares[used] = chain.state_totals(np.arange(len(posteriors)), posteriors)
-        shares[used] /= np.repeat(np.bincount(chain.labels, minlength=len(chain.sizes)), chain.sizes)
+        counts = np.bincount(chain.labels, minlength=len(chain.sizes))
+        shares[used] /= np.repeat(np.maximum(counts, 1), chain.sizes)  # some labels may occur in held-out data only
         sums = self.cells.add_up(posteriors) / np.maximum(shares, SMALLEST_SHARE)[self.cells.labels]
         vectors = self.cells.back_off(sums, np.ones_like(shares), per="cell")
         mixed = (1 - self.mix) * vectors + self.mix

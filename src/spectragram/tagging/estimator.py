@@ -179,7 +179,8 @@ class Tagger(Estimator):
         Parameters
         ----------
         X : path, LabelledFile or iterable of sequences
-            As for :meth:`fit`; labels are ignored and need not be there. Files are read in the layout of training.
+            As for :meth:`fit`; labels are ignored and need not be there. Files are read in the layout of training; if
+            that is CoNLL-U, a file without tabs is read as lines of words.
         fixed : iterable of sequences of str or None, optional
             Labels that are known, None where they are not. They are kept, and the others follow from them.
         decoding : {"auto", "marginal", "legal"}, optional

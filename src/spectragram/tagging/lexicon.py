@@ -169,7 +169,10 @@ class CellVectors:
     def of_nodes(self, lexicon: Lexicon, nodes: np.ndarray, probabilities: np.ndarray, weight: float) -> np.ndarray:
         """The vectors of nodes (n,) with these P(a|x), (n, n_labels): (n, starts[-1])."""
         vectors = lexicon.tree.finest(nodes, self.vectors, self.root, self.starts)
-        vectors *= np.repeat((probabilities / lexicon.prior) ** weight, np.diff(self.starts), axis=1)
+        # A label that occurs in held-out data only has probability 0 for every word, and p(x|a) is taken to be 0.
+        seen = lexicon.prior > 0
+        ratios = np.divide(probabilities, lexicon.prior, out=np.zeros_like(probabilities), where=seen)
+        vectors *= np.repeat(ratios**weight, np.diff(self.starts), axis=1)
         return vectors
 
     def to_arrays(self) -> dict[str, np.ndarray]:

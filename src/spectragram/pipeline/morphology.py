@@ -1,0 +1,257 @@
+"""Morphology: UPOS, XPOS, FEATS and LEMMA for the words of sentences, learned from one treebank.
+
+    words --analyser--> probabilities of analyses (UPOS + XPOS + FEATS) -\\
+    words --tagger----> probabilities of UPOS ----------------------------+--> analysis --lemmatizer--> lemma
+
+The tagger, a refinement HMM with factors, and the analyser see parts of speech differently; their probabilities are
+multiplied, as those of members of an ensemble are. Columns that the training data do not have are left alone, and
+those that are given but not asked for are evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from spectragram.data.conllu import Sentence
+from spectragram.data.labelled import as_labelled
+from spectragram.engine import map_threads
+from spectragram.engine.progress import Report, silent
+from spectragram.errors import InputError, ParameterError
+from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.pipeline.analyser import Analyser, learn_analyser
+from spectragram.pipeline.analyses import COLUMNS, Analysis
+from spectragram.pipeline.lemmatizer import Lemmatizer, learn_lemmatizer
+from spectragram.tagging.estimator import Tagger
+from spectragram.tagging.learners import train
+from spectragram.tagging.member import combine
+from spectragram.tagging.model import Model as TaggerModel
+from spectragram.tagging.sequences import Observations, read_observations
+from spectragram.tagging.settings import settings_of
+
+__all__ = ["MORPHOLOGY_PRESETS", "Morphology", "MorphologySettings", "learn_morphology"]
+
+EMPTY = "_"
+"""What CoNLL-U writes where there is no value."""
+
+
+@dataclass(frozen=True)
+class MorphologySettings:
+    """How much to train.
+
+    Attributes
+    ----------
+    n_taggers : int
+        Members of the tagger of parts of speech; with 0 the analyser chooses alone.
+    tagger_epochs, analyser_epochs, lemma_epochs : int
+        Passes over the data for the factors of the tagger, the weights of the analyser and those of the lemmatizer.
+    """
+
+    n_taggers: int = 1
+    tagger_epochs: int = 4
+    analyser_epochs: int = 5
+    lemma_epochs: int = 5
+
+
+MORPHOLOGY_PRESETS = {
+    "fast": MorphologySettings(0, 0, 3, 3),
+    "default": MorphologySettings(),
+    "best": MorphologySettings(2, 4, 5, 5),
+}
+"""Chosen by hand, not tuned."""
+
+
+@dataclass(frozen=True)
+class Morphology:
+    """What was learned from a treebank about the words of its language.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The columns that the treebank has, of ``upos``, ``xpos``, ``feats`` and ``lemma``.
+    analyser : Analyser or None
+        None if the treebank has neither UPOS nor XPOS nor FEATS.
+    tagger : tagging.Model or None
+        For UPOS.
+    lemmatizer : Lemmatizer or None
+    """
+
+    columns: tuple[str, ...]
+    analyser: Analyser | None
+    tagger: TaggerModel | None
+    lemmatizer: Lemmatizer | None
+
+    def annotate(
+        self, sentences: Sequence[Sentence], columns: Collection[str] | None = None, n_jobs: int | None = 1
+    ) -> list[Sentence]:
+        """The sentences with columns filled in.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+        columns : collection of str, optional
+            The columns to fill in, by default all that the treebank had. Others keep their values; UPOS, XPOS and FEATS
+            among them are evidence for those that are filled in.
+        n_jobs : int, optional
+        """
+        asked = [name for name in self.columns if columns is None or name in columns]
+        if not sentences or not asked:
+            return list(sentences)
+        given = {name: _given(sentences, name) for name in COLUMNS if name not in asked}
+        observed = read_observations([sentence.forms for sentence in sentences], 1)
+        found = self._analyses(observed, given, n_jobs)
+        filled = {name: [analysis[c] for analysis in found] for c, name in enumerate(COLUMNS) if name in asked}
+        if "lemma" in asked:
+            assert self.lemmatizer is not None
+            forms = [form for sentence in sentences for form in sentence.forms]
+            filled["lemma"] = self.lemmatizer.predict(forms, found, n_jobs)
+        spans = [
+            slice(a, b) for a, b in zip(observed.offsets[:-1].tolist(), observed.offsets[1:].tolist(), strict=True)
+        ]
+        return [
+            sentence.with_columns(**{name: values[span] for name, values in filled.items()})
+            for sentence, span in zip(sentences, spans, strict=True)
+        ]
+
+    def _analyses(self, observed: Observations, given: dict[str, list[str]], n_jobs: int | None) -> list[Analysis]:
+        """The analysis of each word; columns that are given keep their values."""
+        n = len(observed.tokens)
+        if self.analyser is None:
+            chosen: list[Analysis] = [(EMPTY, EMPTY, EMPTY)] * n
+        else:
+            analyses = self.analyser.analyses
+            known = np.full((len(COLUMNS), n), -1)
+            for c, name in enumerate(COLUMNS):
+                if name in given and name in self.columns:
+                    known[c] = analyses.encode(c, given[name])
+            distributions = self.analyser.distributions(observed, known, n_jobs)
+            of_upos = distributions.of_upos()
+            if self.tagger is not None and "upos" not in given:
+                of_tagger, _ = self.tagger.probabilities(observed, n_jobs=n_jobs)
+                of_upos = combine([of_upos, of_tagger])
+            chosen = [analyses.listed[a] for a in distributions.best(of_upos).tolist()]
+        if not any(value for values in given.values() for value in values):
+            return chosen
+        kept = [given.get(name, [""] * n) for name in COLUMNS]
+        return [(upos or a[0], xpos or a[1], feats or a[2]) for a, upos, xpos, feats in zip(chosen, *kept, strict=True)]
+
+    def to_state(self) -> State:
+        """Plain values and arrays, as model files hold them."""
+        values: dict[str, Any] = {"columns": list(self.columns)}
+        arrays: dict[str, Any] = {}
+        for name in ("analyser", "tagger", "lemmatizer"):
+            part = getattr(self, name)
+            if part is not None:
+                values[name], own = part.to_state()
+                arrays |= prefixed(name, own)
+        return values, arrays
+
+    @classmethod
+    def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
+        kinds = {"analyser": Analyser, "tagger": TaggerModel, "lemmatizer": Lemmatizer}
+        parts: dict[str, Any] = dict.fromkeys(kinds)
+        for name, kind in kinds.items():
+            if name in values:
+                parts[name] = kind.from_state(values[name], without_prefix(name, arrays))
+        columns = tuple(values["columns"])
+        if ("lemma" in columns) != (parts["lemmatizer"] is not None):
+            raise ValueError("the lemmatizer does not fit the columns")
+        analyser, tagger = parts["analyser"], parts["tagger"]
+        if (analyser is None) != (not set(columns) & set(COLUMNS)):
+            raise ValueError("the analyser does not fit the columns")
+        if tagger is not None and (analyser is None or list(analyser.analyses.names[0]) != tagger.labels):
+            raise ValueError("the tagger does not fit the analyser")
+        return cls(columns, **parts)
+
+
+def _given(sentences: Sequence[Sentence], name: str) -> list[str]:
+    """A column of all words; empty strings where it has no value.
+
+    ``_`` is a value of FEATS, but not where no word of the sentence has any other.
+    """
+    values: list[str] = []
+    for sentence in sentences:
+        column = sentence.column(name)
+        is_value = name == "feats" and any(value != EMPTY for value in column)
+        values += column if is_value else ["" if value == EMPTY else value for value in column]
+    return values
+
+
+def learn_morphology(
+    sentences: Sequence[Sentence],
+    settings: MorphologySettings | str = "default",
+    *,
+    random_state: int = 0,
+    n_jobs: int | None = 1,
+    report: Report = silent,
+) -> Morphology:
+    """Learn from the sentences of a treebank.
+
+    A column in which every word has ``_`` does not exist. In UPOS and XPOS that are filled in partly, ``_`` is a value
+    like any other; words without a lemma are no examples for lemmas.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    settings : MorphologySettings or {"fast", "default", "best"}
+    random_state : int
+        Seed.
+    n_jobs : int, optional
+        Analyser, tagger and lemmatizer are learned side by side.
+    report : callable
+        Called after every epoch of the analyser and of the lemmatizer.
+    """
+    if isinstance(settings, str):
+        if settings not in MORPHOLOGY_PRESETS:
+            raise ParameterError("settings", settings, remedy=f"choose among {', '.join(MORPHOLOGY_PRESETS)}")
+        settings = MORPHOLOGY_PRESETS[settings]
+    kept = [sentence for sentence in sentences if len(sentence)]
+    if not kept:
+        raise InputError("no words to learn from", remedy="give at least one sentence")
+    forms = [sentence.forms for sentence in kept]
+    analyses = [list(zip(*(s.column(name) for name in COLUMNS), strict=True)) for s in kept]
+    flat = [analysis for sentence in analyses for analysis in sentence]
+    has = [any(analysis[c] != EMPTY for analysis in flat) for c in range(len(COLUMNS))]
+    examples = [
+        (form, analysis, lemma)
+        for sentence, own in zip(kept, analyses, strict=True)
+        for form, analysis, lemma in zip(sentence.forms, own, sentence.lemmas, strict=True)
+        if lemma != EMPTY or form == EMPTY
+    ]
+    seeds = np.random.SeedSequence(random_state).spawn(2)
+
+    def analyser() -> Analyser:
+        rng = np.random.default_rng(seeds[0])
+        return learn_analyser(forms, analyses, n_epochs=settings.analyser_epochs, rng=rng, report=report)
+
+    def tagger() -> TaggerModel:
+        return _learn_tagger(forms, [[a[0] for a in own] for own in analyses], settings, random_state)
+
+    def lemmatizer() -> Lemmatizer:
+        rng = np.random.default_rng(seeds[1])
+        parts = zip(*examples, strict=True)
+        return learn_lemmatizer(*parts, n_epochs=settings.lemma_epochs, rng=rng, report=report)
+
+    wanted = {"analyser": any(has), "tagger": has[0] and settings.n_taggers > 0, "lemmatizer": bool(examples)}
+    learners: dict[str, Callable[[], Any]] = {"analyser": analyser, "tagger": tagger, "lemmatizer": lemmatizer}
+    names = [name for name in learners if wanted[name]]
+    parts = dict.fromkeys(learners) | dict(
+        zip(names, map_threads(lambda name: learners[name](), names, n_jobs), strict=True)
+    )
+    columns = [name for name, there in zip(COLUMNS, has, strict=True) if there] + ["lemma"] * bool(examples)
+    return Morphology(tuple(columns), **parts)
+
+
+def _learn_tagger(
+    forms: list[list[str]], upos: list[list[str]], settings: MorphologySettings, seed: int
+) -> TaggerModel:
+    """The tagger of parts of speech, with one thread."""
+    tagger = Tagger(
+        n_models=settings.n_taggers, n_epochs=settings.tagger_epochs, decoding="marginal", random_state=seed
+    )
+    model, _ = train(as_labelled(forms, upos), settings_of(tagger, frames=False), n_jobs=1)
+    return model
