@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spectragram.data.conllu import read_conllu
-from spectragram.data.projectivity import find_tree_problem, is_projective, projectivize
+from spectragram.data.projectivity import find_tree_problem, is_projective, projectivize, restore_heads
 
 
 def ancestors(heads, word: int) -> set[int]:
@@ -95,3 +95,46 @@ def test_real_treebanks_have_the_published_number_of_nonprojective_trees(data_di
     assert len(heads) == 31
     assert all(is_projective(projectivize(tree)[0]) for tree in heads)
     assert all(is_projective(s.heads) for s in read_conllu(data_dir / "wsj-dependencies/dev.conllu"))
+
+
+def lost_labels(heads, lifted, labels) -> list[str | None]:
+    return [None if old == new else labels[old - 1] for old, new in zip(heads, lifted, strict=True)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_lost_heads_are_found_again_if_relations_tell_words_apart(n: int) -> None:
+    """All trees of up to six words: with different relations every one survives lifting and restoring."""
+    labels = [f"r{word}" for word in range(n)]
+    n_crossing = 0
+    for heads in product(range(n + 1), repeat=n):
+        if heads.count(0) != 1 or not is_single_rooted_tree(heads) or is_projective(heads):
+            continue
+        lifted, _ = projectivize(heads)
+        lost = lost_labels(heads, lifted, labels)
+        found, n_restored = restore_heads(lifted, labels, lost)
+        assert tuple(found) == heads
+        assert n_restored == sum(label is not None for label in lost)
+        n_crossing += 1
+    # n^(n-1) trees, of which 1, 2, 7, 30, 143, 728 are projective.
+    assert n_crossing == n ** (n - 1) - [1, 2, 7, 30, 143, 728][n - 1]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_whatever_is_said_to_be_lost_a_tree_remains_a_tree(n: int) -> None:
+    labels = ["a", "b"] * 3
+    rng = np.random.default_rng(n)
+    for heads in product(range(n + 1), repeat=n):
+        if heads.count(0) == 1 and is_single_rooted_tree(heads) and is_projective(heads):
+            lost = [[None, "a", "b", "c"][kind] for kind in rng.integers(4, size=n)]
+            found, n_restored = restore_heads(heads, labels[:n], lost)
+            assert is_single_rooted_tree(found)
+            assert n_restored <= sum(label is not None for label in lost)
+            assert all(new == old for new, old, label in zip(found, heads, lost, strict=True) if label is None)
+
+
+def test_the_first_word_with_the_relation_is_the_highest_and_leftmost() -> None:
+    # 1 is the root; 2 and 4 hang from it, 3 from 2; 5 was lifted to 1 from a word with relation x.
+    heads, lost = [0, 1, 2, 1, 1], [None] * 4 + ["x"]
+    assert restore_heads(heads, ["root", "y", "x", "x", "z"], lost)[0].tolist() == [0, 1, 2, 1, 4]
+    assert restore_heads(heads, ["root", "x", "x", "x", "z"], lost)[0].tolist() == [0, 1, 2, 1, 2]
+    assert restore_heads(heads, ["root", "y", "y", "y", "z"], lost)[1] == 0

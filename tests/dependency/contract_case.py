@@ -53,6 +53,7 @@ CASE = ContractCase(
         "words": False,
         "preset": "fast",
         "tag_column": "xpos",
+        "crossing": False,
         "max_iter": 1,
         "n_epochs": 0,
         "n_models": 7,

@@ -10,11 +10,13 @@ import pytest
 
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
-from spectragram.dependency.encoding import Alphabet, encode_trees
-from spectragram.dependency.factors import Factors, Templates, arc_templates, label_templates, learn_factors
+from spectragram.dependency.crossing import lift_trees
+from spectragram.dependency.encoding import Alphabet
+from spectragram.dependency.factors import Factors, Templates, arc_templates, learn_factors, usable_letters
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
-from spectragram.dependency.labels import learn_labels
+from spectragram.dependency.labels import Labels, learn_labels
+from spectragram.dependency.tree_templates import TreeTemplates, label_templates, pair_templates
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import step_pairs
 from spectragram.learning.factors import start_weights
@@ -23,7 +25,8 @@ from spectragram.synthetic import english_dependencies
 TREES = english_dependencies(40, seed=3)
 ALPHABET = Alphabet.of(TREES)
 ENCODED = ALPHABET.encode(TREES)
-HEADS, _ = encode_trees(TREES)
+HEADS = lift_trees(TREES).heads
+LETTERS = usable_letters(ALPHABET, words=True)
 GRAMMAR = DependencyParser(2, max_iter=2, factors=False).fit(TREES).grammar_
 
 
@@ -55,8 +58,8 @@ def test_the_gradient_is_that_of_the_likelihood_over_all_trees() -> None:
     columns, gold = ENCODED.columns(number), tuple(TREES[number].heads.tolist())
     assert 3 <= len(gold) <= 5
     rng = np.random.default_rng(0)
-    empty = Factors.empty(words=True, n_tokens=10)
-    arcs, stops = (rng.normal(size=empty.arc_weights.size).astype(np.float32) * 0.3 for _ in range(2))
+    empty = Factors.empty(LETTERS, 10)
+    arcs, stops = (rng.normal(size=empty.arc_weights.size).astype(np.float32) * 0.5 for _ in range(2))
     factors = empty.with_weights(arcs, stops)
     trees = all_trees(len(gold))
 
@@ -86,7 +89,7 @@ def test_the_gradient_is_that_of_the_likelihood_over_all_trees() -> None:
 
 
 def test_training_learns_the_trees_and_threads_do_not_show() -> None:
-    empty = Factors.empty(words=True, n_tokens=len(HEADS))
+    empty = Factors.empty(LETTERS, len(HEADS))
     one, epochs = learn_factors(empty, GRAMMAR, ENCODED, HEADS, n_epochs=2, rng=np.random.default_rng(0), n_jobs=1)
     two, _ = learn_factors(empty, GRAMMAR, ENCODED, HEADS, n_epochs=2, rng=np.random.default_rng(0), n_jobs=3)
     assert epochs == 2
@@ -98,7 +101,7 @@ def test_training_learns_the_trees_and_threads_do_not_show() -> None:
 
 
 def test_a_judge_sees_factors_and_chooses_the_epoch() -> None:
-    empty = Factors.empty(words=False, n_tokens=len(HEADS))
+    empty = Factors.empty("t", len(HEADS))
     seen: list[Factors] = []
 
     def judge(factors: Factors) -> float:
@@ -110,23 +113,34 @@ def test_a_judge_sees_factors_and_chooses_the_epoch() -> None:
     np.testing.assert_array_equal(best.arc_weights, seen[1].arc_weights)
 
 
-def test_templates_without_words_do_not_mention_them() -> None:
-    assert any("w" in template for template in arc_templates(words=True).listed)
-    assert not any("w" in template for template in arc_templates(words=False).listed)
-    assert label_templates(words=False).listed[:-1] == arc_templates(words=False).listed[:-1]
+def test_templates_look_at_the_rows_they_may_look_at() -> None:
+    assert usable_letters(ALPHABET, words=True) == "tcows"
+    assert usable_letters(ALPHABET, words=False) == "tco"
+    for family in (arc_templates, label_templates, pair_templates):
+        few, many = family("to").listed, family("towmsfk=").listed
+        assert 0 < len(few) < len(many)
+        assert not any(set(template) & set("wmsfk=") for template in few if family is arc_templates)
+    assert any("=" in template for template in label_templates("tfk=").listed)
+    assert not any("=" in template for template in label_templates("tfk").listed)
+    assert not any(atom[1] in "wms" for one in label_templates("tfk").listed for atom in one.replace("*", "").split())
 
 
 def test_odd_templates_are_refused() -> None:
     for listed in ((), ("t0",), ("t0 | t0 | t0",), ("x0 | t0",), ("t | t0",)):
         with pytest.raises(ValueError):
             Templates(listed, 1)
+    for listed in ((), ("t0",), ("mx0",), ("xt0",), ("mt",)):
+        with pytest.raises(ValueError):
+            TreeTemplates(listed)
+
+
+def learned_labels(given: list[str]) -> Labels:
+    return learn_labels(given, ENCODED, HEADS, len(ALPHABET.tags), LETTERS, n_epochs=3, rng=np.random.default_rng(0))
 
 
 def test_labels_are_learned_and_survive_their_state() -> None:
-    labels = learn_labels(
-        TREES, ALPHABET, ENCODED, HEADS, label_templates(words=True), n_epochs=2, rng=np.random.default_rng(0)
-    )
-    restored = type(labels).from_state(*labels.to_state())
+    labels = learned_labels([label for tree in TREES for label in tree.deprels])
+    restored = Labels.from_state(*labels.to_state())
     right = total = 0
     for number, tree in enumerate(TREES):
         columns, heads = ENCODED.columns(number), tree.heads.astype(np.int64)
@@ -135,4 +149,15 @@ def test_labels_are_learned_and_survive_their_state() -> None:
         right += sum(mine == gold for mine, gold in zip(predicted, tree.deprels, strict=True))
         total += len(tree)
     assert right > 0.95 * total
-    assert not labels.allowed(ENCODED.columns(0), TREES[0].heads.astype(np.int64))[TREES[0].heads == 0].any()
+    assert labels.candidates.any(axis=1).all(), "every tag has a candidate"
+
+
+def test_words_without_a_label_are_passed_over() -> None:
+    full = [label for tree in TREES for label in tree.deprels]
+    holes = ["_" if i % 5 == 0 else label for i, label in enumerate(full)]
+    labels = learned_labels(holes)
+    assert "_" not in labels.names
+    assert labels.root == "root"
+    assert np.isfinite(labels.weights).all()
+    none = learned_labels(["_"] * len(full))
+    assert (none.names, none.root) == (("_",), "_")

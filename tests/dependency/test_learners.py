@@ -10,7 +10,8 @@ import pytest
 
 from spectragram.data import Sentence
 from spectragram.dependency import DependencyParser
-from spectragram.dependency.encoding import Alphabet, encode_trees
+from spectragram.dependency.crossing import lift_trees
+from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.learners import Training, learn_grammar, n_reports
@@ -30,11 +31,11 @@ def sampled(n: int, seed: int = 0) -> tuple[HeadAutomata, Training]:
     ]
     alphabet = Alphabet.of(sentences)
     order = [alphabet.tags.index[name] for name in ("s0", "s1", "s2")]
-    heads, _ = encode_trees(sentences)
+    heads = lift_trees(sentences).heads
     encoded = alphabet.encode(sentences)
     number = np.zeros(4, np.int64)
     number[order] = [1, 2, 3]
-    renamed = type(encoded)(number[encoded.tags], encoded.coarse, encoded.words, encoded.offsets)
+    renamed = Encoded(np.vstack([number[encoded.tags], encoded.rows[1:]]), encoded.offsets)
     sequences = modifier_sequences(renamed, heads, 4)
     counts = np.bincount(renamed.tags, minlength=4).astype(np.float64)
     return truth, Training(sequences, counts, np.array([0, 1, 1, 1]))
@@ -97,7 +98,7 @@ def test_det_counts_and_shrinks() -> None:
     """Trees of two words with head b: after one modifier the left automaton of b stops."""
     pair = Sentence.from_words(["x", "y"], xpos=["a", "b"], head=["2", "0"])
     alphabet = Alphabet.of([pair] * 500)
-    heads, _ = encode_trees([pair] * 500)
+    heads = lift_trees([pair] * 500).heads
     sequences = modifier_sequences(alphabet.encode([pair] * 500), heads, 3)
     training = Training(sequences, alphabet.tags.counts.astype(float), alphabet.coarse_of)
     a, b = alphabet.tags.index["a"], alphabet.tags.index["b"]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectragram.dependency.factors import Templates, arc_templates, label_templates
-from spectragram.inference.hashed import find_place, label_scores, step_labels, table_shift
-from spectragram.inference.pair_factors import arc_keys, pair_scores, step_pairs
+from spectragram.dependency.encoding import LETTERS
+from spectragram.dependency.factors import Templates, arc_templates
+from spectragram.inference.pair_factors import pair_scores, step_pairs
 from spectragram.learning.factors import start_weights
 
-COLUMNS = np.array([[1, 2, 1, 3, 2, 1], [1, 1, 2, 2, 1, 2], [5, 0, 7, 7, 0, 9]])
+COLUMNS = np.zeros((len(LETTERS), 6), np.int64)
+COLUMNS[:2] = [1, 2, 1, 3, 2, 1], [1, 1, 2, 2, 1, 2]
+COLUMNS[LETTERS.index("w")] = 5, 0, 7, 7, 0, 9
 N = COLUMNS.shape[1]
 ARCS = Templates(("t0 | t0 *", "w0 | t+1", "t0 | t0"), 1)
 
@@ -40,7 +42,7 @@ def test_templates_see_what_they_name() -> None:
 
 
 def test_a_step_raises_the_score_of_its_pair() -> None:
-    pairs = arc_templates(words=True).pairs(COLUMNS)
+    pairs = arc_templates("tw").pairs(COLUMNS)
     weights = start_weights(np.zeros(1 << 16, np.float32))
     gradient = np.zeros((2, N, N))
     gradient[1, 0, 3] = 1.0
@@ -53,30 +55,18 @@ def test_a_step_raises_the_score_of_its_pair() -> None:
     np.testing.assert_array_equal(weights.summed, weights.table)
 
 
-def test_labels_are_scored_for_candidates_only_and_learned() -> None:
-    heads = np.array([2, 0, 2, 3, 3, 2])
-    keys = arc_keys(label_templates(words=False).pairs(COLUMNS), heads)
-    assert not keys[1].any()
-    candidates = np.ones((N, 3), np.bool_)
-    candidates[0, 2] = candidates[1] = False
-    weights = start_weights(np.zeros(1 << 14, np.float32))
-    gradient = np.zeros((N, 3))
-    gradient[0, 1] = 1.0
-    step_labels(keys, gradient, weights, 0.1, 1)
-    scores = label_scores(keys, candidates, weights.table)
-    assert scores[0].argmax() == 1
-    assert scores[0, 2] == -np.inf
-    assert np.isneginf(scores[1]).all()
-
-
-def test_an_arc_has_the_same_keys_in_a_tree_as_among_all_pairs() -> None:
-    """A table of random numbers: the sum over the keys of an arc is its score, but for the words between."""
+def test_agreement_is_part_of_the_templates_that_ask_for_it() -> None:
+    """Words 0, 2 and 5 have the same tag; attributes tell the pairs (0, 2) and (2, 5) apart, or do not."""
     table = np.random.default_rng(0).normal(size=1 << 16).astype(np.float32)
-    pairs = ARCS.pairs(COLUMNS)
-    heads = np.array([2, 0, 2, 3, 4, 5])  # every arc joins neighbours: no words between
-    keys = arc_keys(pairs, heads)[:, :-1]
-    scores = pair_scores(pairs, table)
-    for word, head in enumerate(heads - 1):
-        if head >= 0:
-            places = [find_place(key, table_shift(table)) for key in keys[word]]
-            assert np.isclose(table[places].sum(), scores[int(head < word), head, abs(head - word)], rtol=1e-5)
+    columns = COLUMNS.copy()
+    columns[:, 3] = columns[:, 4] = columns[:, 1]  # only word 1's kind lies between
+    asking, silent = Templates(("t0 | t0 =", "w0 | w0"), 1), Templates(("t0 | t0", "w0 | w0"), 1)
+    for values, equal in (([1, 0, 1, 0, 0, 1], True), ([1, 0, 1, 0, 0, 2], False), ([1, 0, 1, 0, 0, 0], False)):
+        rows = np.vstack([columns, values])
+        scores = pair_scores(asking.pairs(rows), table)
+        # The last template, of words between, has other words at both ends; it is taken off.
+        rest = pair_scores(Templates(("w0 | w0",), 1).pairs(rows), np.zeros_like(table))
+        assert not rest.any()
+        alone = scores - pair_scores(silent.pairs(rows), table)
+        assert np.isclose(alone[1, 0, 2], alone[1, 2, 3]) == equal
+    assert np.isclose(alone[1, 1, 2], alone[1, 1, 3]) == (columns[0, 3] == columns[0, 4])

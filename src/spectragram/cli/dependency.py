@@ -35,6 +35,9 @@ def train(
     ] = True,
     words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
     tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
+    crossing: Annotated[
+        bool, typer.Option("--crossing/--projective", help="Restore arcs that cross others, or never draw any.")
+    ] = True,
     iterations: given.Iterations = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors, at most.")
@@ -57,6 +60,7 @@ def train(
         "factors": factors,
         "words": words,
         "tag_column": tags,
+        "crossing": crossing,
     }
     parameters |= {"max_iter": iterations, "n_epochs": epochs, "n_models": models}
     parameters |= {"basis": _number_or_name(basis), "min_mass": min_mass}

@@ -1,6 +1,10 @@
-"""Dependency trees as arrays of heads: check that they are trees, and make them projective.
+"""Dependency trees as arrays of heads: check that they are trees, make them projective, and undo that.
 
 ``heads[i]`` is the head of word i + 1, counted from 1; 0 is the root above the sentence, as in CoNLL-U.
+
+Lifting words until a tree is projective loses their heads. If the relation of the lost head is kept beside each lifted
+word (the encoding "head" of Nivre & Nilsson 2005), :func:`restore_heads` finds it again: it is the first word with that
+relation in a breadth-first walk below the new head.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["find_tree_problem", "is_projective", "projectivize"]
+__all__ = ["find_tree_problem", "is_projective", "projectivize", "restore_heads"]
 
 Heads = Sequence[int] | np.ndarray
 
@@ -85,6 +89,62 @@ def projectivize(heads: Heads) -> tuple[np.ndarray, int]:
         lifted[word - 1] = lifted[lifted[word - 1] - 1]
         lifts += 1
     return lifted, lifts
+
+
+def restore_heads(heads: Heads, labels: Sequence[str], lost: Sequence[str | None]) -> tuple[np.ndarray, int]:
+    """Give lifted words their heads back.
+
+    Parameters
+    ----------
+    heads
+        A tree, as :func:`projectivize` returns it.
+    labels : sequence of str
+        The relation of each word.
+    lost : sequence of str or None
+        For each lifted word the relation of the head that it has lost; None for others.
+
+    Returns
+    -------
+    The new heads, int32, always a tree; and the number of words that found another head. A word stays where it is if no
+    word below its head has that relation, those below the word itself left out.
+
+    >>> restore_heads([3, 3, 0, 3], ["a", "b", "c", "d"], [None, "d", None, None])
+    (array([3, 4, 0, 3], dtype=int32), 1)
+    """
+    found = np.array(heads, np.int32)
+    waiting = [word for word, label in enumerate(lost, 1) if label is not None]
+    n_lifted = len(waiting)
+    progress = True
+    # The head of one word may have been lifted itself, so that it comes into reach once it is back in its place.
+    while waiting and progress:
+        still = []
+        for word in waiting:
+            head = _first_below(found.tolist(), word, labels, lost[word - 1])
+            if head:
+                found[word - 1] = head
+            else:
+                still.append(word)
+        progress = len(still) < len(waiting)
+        waiting = still
+    return found, n_lifted - len(waiting)
+
+
+def _first_below(heads: list[int], word: int, labels: Sequence[str], label: str | None) -> int:
+    """The first word with a label in a breadth-first walk below the head of a word, 0 if there is none.
+
+    The word and what is below it are not looked at: it cannot hang there.
+    """
+    level = [heads[word - 1]]
+    while level:
+        level = [other for above in level for other in _modifiers(heads, above) if other != word]
+        for other in level:
+            if labels[other - 1] == label:
+                return other
+    return 0
+
+
+def _modifiers(heads: list[int], above: int) -> list[int]:
+    return [word for word, head in enumerate(heads, 1) if head == above]
 
 
 def _shortest_nonprojective(heads: np.ndarray) -> int:

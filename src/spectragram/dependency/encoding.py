@@ -1,9 +1,11 @@
 """CoNLL-U sentences as arrays: the symbols that automata generate, and what else factors know about a word.
 
-column    holds                                                         value for what training has not seen
-tag       XPOS, or UPOS if the file has no XPOS: the symbols            0, or the usual tag of its UPOS
-coarse    UPOS, or the tag again                                        that of the tag
-word      lower-cased form, if seen twice in training                   0
+letter   row holds                                                       value for what training has not seen
+t        tag: the symbol of the automata, from XPOS or UPOS              the usual tag of its UPOS, or 0
+c        coarse tag: UPOS, or the tag again                              that of the tag
+others   checksums of texts (:mod:`spectragram.dependency.surface`)      its checksum
+
+``_`` is no value: a word without a tag, or without a coarse one, is treated like one whose tag training has not seen.
 """
 
 from __future__ import annotations
@@ -17,15 +19,23 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.data.corpus import UNKNOWN, Vocabulary
-from spectragram.data.projectivity import is_projective, projectivize
+from spectragram.dependency.surface import Surface, is_filled
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 
-__all__ = ["TAG_FIRST", "Alphabet", "Encoded", "encode_trees"]
+__all__ = ["LETTERS", "TAG_FIRST", "Alphabet", "Encoded"]
+
+LETTERS = "tc" + Surface.LETTERS
+"""A letter for each of the first rows of a sentence's columns; rows of attributes follow."""
 
 MIN_WORD_COUNT = 2
 """Words seen less often count as unknown, so that factors learn what unknown words do. Chosen by hand, not tuned."""
 
+MAX_TAGS = 60
+"""With more values than this XPOS spells out inflection, and automata would see each of them too rarely."""
+
+MIN_TAGGED = 0.95
+"""Share of words that need an XPOS before automata generate it. Chosen by hand, not tuned."""
 
 TAG_FIRST = "tag the sentences first, with a tagger (on the command line: --tagger MODEL)"
 """What to do about sentences without tags."""
@@ -37,22 +47,31 @@ class Encoded:
 
     Attributes
     ----------
-    tags, coarse, words : int64 arrays, shape (n_tokens,)
+    rows : int64 array, shape (n_rows, n_tokens)
+        One row for each letter, then one for each attribute of FEATS whose agreement counts.
     offsets : int64 array, shape (n_sentences + 1,)
     """
 
-    tags: np.ndarray
-    coarse: np.ndarray
-    words: np.ndarray
+    rows: np.ndarray
     offsets: np.ndarray
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    @property
+    def tags(self) -> np.ndarray:
+        """The symbols of the automata, (n_tokens,)."""
+        return self.rows[0]
+
+    @property
+    def coarse(self) -> np.ndarray:
+        """Numbers of coarse tags, (n_tokens,)."""
+        return self.rows[1]
+
     def columns(self, sentence: int) -> np.ndarray:
-        """Tags, coarse tags and words of one sentence, (3, n)."""
+        """The rows of one sentence, (n_rows, n)."""
         first, stop = self.offsets[sentence : sentence + 2]
-        return np.stack([self.tags[first:stop], self.coarse[first:stop], self.words[first:stop]])
+        return np.ascontiguousarray(self.rows[:, first:stop])
 
 
 @dataclass(frozen=True)
@@ -68,6 +87,8 @@ class Alphabet:
         The usual coarse tag of each tag.
     exceptions : int64 array, shape (n_exceptions, 3)
         Rows (tag, word, coarse), sorted, for words that with this tag usually have another coarse tag.
+    surface : Surface
+        How the other rows are made.
     """
 
     column: str
@@ -76,6 +97,7 @@ class Alphabet:
     words: Vocabulary
     coarse_of: np.ndarray
     exceptions: np.ndarray
+    surface: Surface
 
     def __post_init__(self) -> None:
         if self.coarse_of.shape != (len(self.tags),) or self.exceptions.shape != (len(self.exceptions), 3):
@@ -88,7 +110,7 @@ class Alphabet:
     def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
         """The alphabet of training sentences; ``column`` is ``xpos``, ``upos`` or ``auto``."""
         column = _tag_column(sentences, column)
-        coarse_column = "upos" if _is_filled(sentences, "upos") else column
+        coarse_column = "upos" if is_filled(sentences, "upos") else column
         seen = Counter(
             (tag, form.lower(), above)
             for sentence in sentences
@@ -100,9 +122,10 @@ class Alphabet:
         words = _numbered({word: n for word, n in _summed(seen, 1).items() if n >= MIN_WORD_COUNT})
         numbers = Counter[tuple[int, int, int]]()
         for (tag, word, above), n in seen.items():
-            numbers[tags.index[tag], words.index.get(word, 0), coarse.index[above]] += n
+            if "_" not in (tag, above):
+                numbers[tags.index[tag], words.index.get(word, 0), coarse.index[above]] += n
         coarse_of, exceptions = _usual_coarse(numbers, len(tags))
-        return cls(column, tags, coarse, words, coarse_of, exceptions)
+        return cls(column, tags, coarse, words, coarse_of, exceptions, Surface.of(sentences, column))
 
     def encode(self, sentences: Sequence[Sentence]) -> Encoded:
         """Sentences as arrays; unknown words become 0, unknown tags the usual tag of their UPOS or, without one, 0."""
@@ -112,7 +135,7 @@ class Alphabet:
         upos = self._encode(self.coarse, [tag for s in sentences for tag in s.upos])
         coarse = np.where(upos > 0, upos, self._guess_coarse(tags, words))
         tags = np.where(tags > 0, tags, self._usual_tag()[coarse])
-        return Encoded(tags, coarse, words, offsets)
+        return Encoded(np.vstack([tags, coarse, self.surface.rows(sentences, words)]), offsets)
 
     def _guess_coarse(self, tags: np.ndarray, words: np.ndarray) -> np.ndarray:
         """The usual coarse tags of words without one."""
@@ -137,7 +160,7 @@ class Alphabet:
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
-        values: dict[str, Any] = {"column": self.column}
+        values: dict[str, Any] = {"column": self.column, "surface": self.surface.to_values()}
         arrays: dict[str, Any] = {"coarse_of": self.coarse_of, "exceptions": self.exceptions}
         for name in ("tags", "coarse", "words"):
             values[name], words = getattr(self, name).to_state()
@@ -150,24 +173,28 @@ class Alphabet:
         tags, coarse, words = (
             Vocabulary.from_state(values[name], without_prefix(name, arrays)) for name in ("tags", "coarse", "words")
         )
-        return cls(values["column"], tags, coarse, words, arrays["coarse_of"], arrays["exceptions"])
+        surface = Surface.from_values(values["surface"])
+        return cls(values["column"], tags, coarse, words, arrays["coarse_of"], arrays["exceptions"], surface)
 
 
 def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
-    """The column that holds tags, XPOS before UPOS for ``auto``."""
-    choices = ("xpos", "upos") if column == "auto" else (column,)
-    for name in choices:
-        if _is_filled(sentences, name):
-            return name
-    raise InputError(
-        f"no word has a tag in column {' or '.join(choices).upper()}",
-        path=sentences[0].path,
-        remedy=TAG_FIRST,
-    )
+    """The column that holds tags; ``auto`` takes XPOS if nearly all words have one of a moderate number of values."""
+    choices = [name for name in ("xpos", "upos") if column in ("auto", name)]
+    filled = [name for name in choices if is_filled(sentences, name)]
+    if not filled:
+        raise InputError(
+            f"no word has a tag in column {' or '.join(choices).upper()}",
+            path=sentences[0].path,
+            remedy=TAG_FIRST,
+        )
+    return filled[0] if len(filled) == 1 or _suits_automata(sentences) else "upos"
 
 
-def _is_filled(sentences: Sequence[Sentence], column: str) -> bool:
-    return any(tag != "_" for sentence in sentences for tag in sentence.column(column))
+def _suits_automata(sentences: Sequence[Sentence]) -> bool:
+    """Whether nearly all words have an XPOS, and there are not too many different ones."""
+    seen = Counter(tag for sentence in sentences for tag in sentence.xpos)
+    missing = seen.pop("_", 0)
+    return len(seen) <= MAX_TAGS and missing <= (1.0 - MIN_TAGGED) * (seen.total() + missing)
 
 
 def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:
@@ -197,23 +224,7 @@ def _usual_coarse(numbers: Counter[tuple[int, int, int]], n_tags: int) -> tuple[
 
 
 def _numbered(counts: dict[str, int]) -> Vocabulary:
-    """The unknown value, then all others, most frequent first."""
-    known = sorted((name for name in counts if name != UNKNOWN), key=lambda name: (-counts[name], name))
+    """The unknown value, then all others but ``_``, most frequent first."""
+    known = sorted((name for name in counts if name not in (UNKNOWN, "_")), key=lambda name: (-counts[name], name))
     numbers = [counts.get(UNKNOWN, 0), *(counts[name] for name in known)]
     return Vocabulary([UNKNOWN, *known], np.array(numbers, np.int64), UNKNOWN)
-
-
-def encode_trees(sentences: Sequence[Sentence]) -> tuple[np.ndarray, int]:
-    """Heads of all words, (n_tokens,) int64, and how many trees had to be lifted because they are not projective.
-
-    The heads of every sentence must form a tree.
-    """
-    heads = []
-    lifted = 0
-    for sentence in sentences:
-        mine = sentence.heads
-        if not is_projective(mine):
-            mine, _ = projectivize(mine)
-            lifted += 1
-        heads.append(mine)
-    return np.concatenate(heads).astype(np.int64), lifted

@@ -25,7 +25,7 @@ __all__ = ["DependencyParser"]
 
 
 class DependencyParser(Estimator):
-    """Projective dependency trees from split head automata and surface factors.
+    """Dependency trees from split head automata and surface factors.
 
     Parameters
     ----------
@@ -42,7 +42,11 @@ class DependencyParser(Estimator):
     preset : {"fast", "default", "best"}
         Sets ``n_states``, ``max_iter``, ``n_epochs`` and ``n_models`` where they are not given.
     tag_column : {"auto", "xpos", "upos"}
-        The tags that automata generate; ``auto`` takes XPOS where training sentences have it.
+        The tags that automata generate; ``auto`` takes XPOS if nearly all words have one and there are not too many
+        different ones, UPOS otherwise. Factors look at both.
+    crossing : bool
+        Restore crossing arcs: words of training trees that were lifted to make them projective are marked, and words
+        that are found to be marked go back to the head they lost. Without it all parses are projective.
     max_iter : int, optional
         EM iterations; with held-out trees the most that are tried.
     n_epochs : int, optional
@@ -78,7 +82,7 @@ class DependencyParser(Estimator):
     >>> parser = DependencyParser(n_states=2).fit(trees[:250])
     >>> parsed = parser.predict(trees[250:])
     >>> parsed[0].forms == trees[250].forms, parsed.diagnostics
-    (True, {'fallbacks': 0, 'negative': 0})
+    (True, {'fallbacks': 0, 'negative': 0, 'restored': 0})
     """
 
     kind = "dependency"
@@ -95,6 +99,7 @@ class DependencyParser(Estimator):
         words: bool = True,
         preset: str = "default",
         tag_column: str = "auto",
+        crossing: bool = True,
         max_iter: int | None = None,
         n_epochs: int | None = None,
         n_models: int | None = None,
@@ -110,6 +115,7 @@ class DependencyParser(Estimator):
         self.words = words
         self.preset = preset
         self.tag_column = tag_column
+        self.crossing = crossing
         self.max_iter = max_iter
         self.n_epochs = n_epochs
         self.n_models = n_models
@@ -145,7 +151,8 @@ class DependencyParser(Estimator):
             "tags": len(self.tags_) - 1,
             "tag_column": self.model_.alphabet.column,
             "states_per_automaton": self.grammar_.n_states,
-            "lifted_sentences": learned.n_lifted,
+            "lifted_sentences": learned.trees.n_sentences,
+            "lifted_words": learned.trees.n_words,
         }
         if learned.dev_uas is not None:
             chosen = {"iterations": learned.iterations, "epochs": learned.epochs}
@@ -181,16 +188,19 @@ class DependencyParser(Estimator):
 
         X is a CoNLL-U file or sentences with tags; heads that they have are not looked at. The diagnostics count
         ``fallbacks``, sentences whose estimates did not sum to anything positive, so that they were parsed with the
-        DET+F automata, and ``negative`` marginals, which count as zero (both only with the learner ``spectral``).
+        DET+F automata, ``negative`` marginals, which count as zero (both only with the learner ``spectral``), and
+        ``restored`` words, whose arcs may cross others.
         """
         sentences = self._sentences(X)
-        encoded = self._encode(sentences)
-        charts, diagnostics = self._charts(encoded)
-        parsed = []
-        for number, (sentence, chart) in enumerate(zip(sentences, charts, strict=True)):
-            heads = chart.best_heads()
-            relations = self.model_.labels.predict(encoded.columns(number), heads.astype(np.int64))
-            parsed.append(sentence.with_heads(heads, relations))
+        trees = self.model_.trees(self._encode(sentences), self.n_jobs)
+        diagnostics = {
+            "fallbacks": sum(tree.fell_back for tree in trees),
+            "negative": sum(tree.n_negative for tree in trees),
+            "restored": sum(tree.n_restored for tree in trees),
+        }
+        parsed = [
+            sentence.with_heads(tree.heads, tree.relations) for sentence, tree in zip(sentences, trees, strict=True)
+        ]
         return Predictions(parsed, diagnostics)
 
     def marginals(self, X: Dependencies) -> Predictions[np.ndarray]:

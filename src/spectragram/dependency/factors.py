@@ -8,10 +8,11 @@ The automata see modifier sequences only; the factors see the sentence. Scores a
 chart that parses.
 
 Templates are written ``here | there``: atoms of the head, then of the modifier (or of the last word of the half). An
-atom is a column (t tag, c coarse tag, w word) and an offset away from the head: at a modifier ``t+1`` is the tag beyond
-it and ``t-1`` the one before it; at a head ``t-1`` lies on its other side. A star adds the distance. The last template
-of a family is combined with the words between head and modifier. The templates were chosen by hand. Their text belongs
-to the model and its file, so weights always meet the templates they were learned for.
+atom is the letter of a row (:mod:`spectragram.dependency.encoding`) and an offset away from the head: at a modifier
+``t+1`` is the tag beyond it and ``t-1`` the one before it; at a head ``t-1`` lies on its other side. A star adds the
+distance, an equals sign the attributes in which the two words agree or differ. The last template of a family is
+combined with the words between head and modifier. The templates were chosen by hand. Their text belongs to the model
+and its file, so weights always meet the templates they were learned for.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from spectragram.dependency.encoding import Encoded
+from spectragram.dependency.encoding import LETTERS, Alphabet, Encoded
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
 from spectragram.engine.progress import Report, silent
@@ -39,34 +40,45 @@ from spectragram.learning.factors import (
     start_weights,
 )
 
-__all__ = ["Factors", "Templates", "arc_templates", "label_templates", "learn_factors", "stop_templates"]
+__all__ = [
+    "GRADES",
+    "Factors",
+    "Templates",
+    "arc_templates",
+    "learn_factors",
+    "select_templates",
+    "stop_templates",
+    "usable_letters",
+]
 
 ARC_TEMPLATES = """
-    t0 | *            | t0 *          t0 | t0           t0 | t0 *         t0 | c0 *       c0 | t0 *      c0 | c0 *
+    t0 | *            | t0 *          t0 | t0           t0 | t0 *         t0 | o0 *       o0 | t0 *      o0 | o0 *
     t0 t+1 | t0 t-1   t0 t-1 | t0 t-1   t0 t+1 | t0 t+1   t0 t-1 | t0 t+1   t0 t+1 | t0 t-1 *  t0 t-1 | t0 t+1 *
     t0 t+1 | t0 *     t0 t-1 | t0 *   t0 | t0 t-1 *     t0 | t0 t+1 *
     t0 | t0 t+1 t+2   t0 t-1 t-2 | t0   t0 t+1 t+2 | t0   t0 | t0 t-1 t-2
-"""
-ARC_WORD_TEMPLATES = """
     w0 | *            | w0 *          w0 | t0           w0 | t0 *         t0 | w0         t0 | w0 *      w0 | w0
-    w0 | t0 t+1       w0 | t0 t-1     t0 t+1 | w0       t0 t-1 | w0       w0 | c0 *       c0 | w0 *
+    w0 | t0 t+1       w0 | t0 t-1     t0 t+1 | w0       t0 t-1 | w0       w0 | o0 *       o0 | w0 *
+    m0 | t0 *         t0 | m0 *       m0 | m0           m0 | t0 k0        t0 k0 | m0
+    s0 | t0 *         t0 | s0 *
+    t0 f0 | *         | t0 f0 *       t0 f0 | t0 *      t0 | t0 f0 *      t0 f0 | t0 f0
+    t0 k0 | t0 k0 *   t0 | t0 =       t0 | t0 = *       t0 k0 | t0 k0 =   t0 | t0 k0 t+1 k+1      t0 | t0 k0 t-1 k-1
 """
 ARC_BETWEEN = "t0 | t0"
 STOP_TEMPLATES = """
     t0 | *            t0 | t+1        t0 | t+1 *        t0 | t0 t+1       | t0 t+1 *      t0 | t0 t+1 *
-    t0 | t+1 t+2      t0 | t+1 t+2 *  t0 t-1 | *        t0 t-1 | t+1 *    c0 | t0 t+1 t+2
+    t0 | t+1 t+2      t0 | t+1 t+2 *  t0 t-1 | *        t0 t-1 | t+1 *    o0 | t0 t+1 t+2
     t0 t-1 t-2 | *    t0 t-1 | t0 t+1
-"""
-STOP_WORD_TEMPLATES = """
     w0 | *            w0 | t+1        w0 | t+1 *        t0 | w+1 *        | w0 t+1        w0 | w+1       w0 t-1 | *
+    m0 | *            m0 | t+1        t0 | m+1 *        m0 | t+1 k+1
+    t0 f0 | *         t0 k0 | t+1 k+1 *   t0 k0 | t0 k0 t+1 k+1   t0 f0 | t+1 f+1
 """
 STOP_BETWEEN = "t0 | t+1"
-LABEL_LAST = "t0 | t0 t-1 t+1"
+WORD_LETTERS = "wms"
+"""Rows that depend on the word itself."""
 
 PairGradients = tuple[tuple[Pairs, np.ndarray], tuple[Pairs, np.ndarray]]
 """Pairs and the gradients of their scores, (2, n, n), of arcs and of ends of halves."""
 
-COLUMNS = "tcw"
 GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
 """Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
 
@@ -86,8 +98,8 @@ class Templates:
         The smallest distance between the two words, 0 or 1.
     here, there : int64 arrays, shape (n_templates, n_atoms, 2)
         Column and offset of each atom, -1 where there is none.
-    graded : bool array, shape (n_templates,)
-        Whether a template looks at the distance.
+    graded, agreeing : bool arrays, shape (n_templates,)
+        Whether a template looks at the distance, and at agreement.
     """
 
     listed: tuple[str, ...]
@@ -95,35 +107,49 @@ class Templates:
     here: np.ndarray = field(init=False, repr=False, compare=False)
     there: np.ndarray = field(init=False, repr=False, compare=False)
     graded: np.ndarray = field(init=False, repr=False, compare=False)
+    agreeing: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        sides = [template.replace("*", "").split("|") for template in self.listed]
+        sides = [template.replace("*", "").replace("=", "").split("|") for template in self.listed]
         if not sides or any(len(pair) != 2 for pair in sides):
             raise ValueError(f"templates need two sides: {self.listed}")
-        object.__setattr__(self, "here", parse_atoms([here for here, _ in sides], COLUMNS))
-        object.__setattr__(self, "there", parse_atoms([there for _, there in sides], COLUMNS))
+        object.__setattr__(self, "here", parse_atoms([here for here, _ in sides], LETTERS))
+        object.__setattr__(self, "there", parse_atoms([there for _, there in sides], LETTERS))
         object.__setattr__(self, "graded", np.array(["*" in template for template in self.listed]))
+        object.__setattr__(self, "agreeing", np.array(["=" in template for template in self.listed]))
 
     def pairs(self, columns: np.ndarray) -> Pairs:
-        """What the templates see in a sentence with columns (3, n)."""
+        """What the templates see in a sentence with columns (n_rows, n)."""
         here, there = context_keys(columns, self.here), context_keys(columns, self.there)
         grades = np.searchsorted(GRADES, np.arange(columns.shape[1]), side="right").astype(np.int64)
-        return Pairs(here, there, grades, self.graded, columns[1], self.first)
+        attributes = np.ascontiguousarray(columns[len(LETTERS) :].T)
+        return Pairs(here, there, grades, self.graded, attributes, self.agreeing, columns[1], self.first)
 
 
-def arc_templates(*, words: bool) -> Templates:
-    """The templates of arcs; without ``words`` they look at tags only."""
-    return Templates((*split_templates(ARC_TEMPLATES + (ARC_WORD_TEMPLATES if words else "")), ARC_BETWEEN), 1)
+def usable_letters(alphabet: Alphabet, *, words: bool) -> str:
+    """The rows that hold anything and may be looked at; without ``words`` none that depends on the word itself."""
+    letters = "tc" + alphabet.surface.letters + ("=" if alphabet.surface.attributes else "")
+    return letters if words else "".join(letter for letter in letters if letter not in WORD_LETTERS)
 
 
-def stop_templates(*, words: bool) -> Templates:
-    """The templates of ends of halves."""
-    return Templates((*split_templates(STOP_TEMPLATES + (STOP_WORD_TEMPLATES if words else "")), STOP_BETWEEN), 0)
+def select_templates(text: str, letters: str) -> tuple[str, ...]:
+    """The templates of a text that look at nothing but these rows.
+
+    >>> select_templates("t0 | t0  t0 | w0 *  t0 | t0 =", "tw")
+    ('t0 | t0', 't0 | w0 *')
+    """
+    named = set(LETTERS) | {"="}
+    return tuple(one for one in split_templates(text) if not (set(one) & named) - set(letters))
 
 
-def label_templates(*, words: bool) -> Templates:
-    """Those of arcs, for the labels of a finished tree; another template replaces that of the words between."""
-    return Templates((*arc_templates(words=words).listed[:-1], LABEL_LAST), 1)
+def arc_templates(letters: str) -> Templates:
+    """The templates of arcs that look at these rows."""
+    return Templates((*select_templates(ARC_TEMPLATES, letters), ARC_BETWEEN), 1)
+
+
+def stop_templates(letters: str) -> Templates:
+    """The templates of ends of halves that look at these rows."""
+    return Templates((*select_templates(STOP_TEMPLATES, letters), STOP_BETWEEN), 0)
 
 
 @dataclass(frozen=True)
@@ -140,13 +166,13 @@ class Factors:
         require_table(self.stop_weights)
 
     @classmethod
-    def empty(cls, *, words: bool, n_tokens: int) -> Self:
-        """All weights zero, with room for training data of ``n_tokens``; without ``words`` factors see tags only."""
+    def empty(cls, letters: str, n_tokens: int) -> Self:
+        """All weights zero, with room for ``n_tokens``; templates look at the rows with these letters."""
         tables = empty_table(n_tokens), empty_table(n_tokens)
-        return cls(arc_templates(words=words), stop_templates(words=words), *tables)
+        return cls(arc_templates(letters), stop_templates(letters), *tables)
 
     def scores(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs and of ends of halves in a sentence with columns (3, n), both (2, n, n)."""
+        """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n)."""
         arcs = pair_scores(self.arc_templates.pairs(columns), self.arc_weights)
         return arcs, pair_scores(self.stop_templates.pairs(columns), self.stop_weights)
 

@@ -1,10 +1,10 @@
-"""Relations (DEPREL) of the words of a finished tree: a log-linear choice for each arc.
+"""Labels of the words of a finished tree, such as relations (DEPREL): a log-linear chain over the modifiers of a head.
 
-    P(label | i, j, x) ~ exp sum_t w[feature_t(i, j), label]
+    P(labels | y, x)  ~  prod_j exp sum_t w[f_t(j, y, x), a_j]  prod_{siblings i, j} exp sum_t w[g_t(j, y, x), a_i, a_j]
 
-The choice is among the labels that training has for modifiers tagged as j on that side of such a head (its coarse tag).
-Features are hashed like those of arcs (:mod:`spectragram.dependency.factors`). The root word gets the label that root
-words usually have.
+The tree is known, so features look at siblings, modifiers and the head of the head as well
+(:mod:`spectragram.dependency.tree_templates`). The choice is among the labels that training has for words tagged as j,
+and every word gets its most probable label. The root word gets the label that root words usually have.
 """
 
 from __future__ import annotations
@@ -12,20 +12,46 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from spectragram.data.conllu import Sentence
-from spectragram.dependency.encoding import Alphabet, Encoded
-from spectragram.dependency.factors import Templates
+from spectragram.dependency.encoding import Encoded
+from spectragram.dependency.tree_templates import TreeTemplates, label_templates, pair_templates
 from spectragram.engine.progress import Report, silent
 from spectragram.estimator import State
-from spectragram.inference.hashed import label_scores, step_labels
-from spectragram.inference.pair_factors import arc_keys
-from spectragram.learning.factors import RATE, choice_gradient, empty_table, fit_weights, require_table, start_weights
+from spectragram.inference.hashed import Weights
+from spectragram.inference.sibling_chain import (
+    Choices,
+    chain_gradient,
+    chain_posteriors,
+    find_choices,
+    sibling_scores,
+    step_siblings,
+)
+from spectragram.inference.token_factors import step_tokens, token_scores
+from spectragram.inference.tree_factors import find_nodes
+from spectragram.learning.factors import empty_table, fit_weights, require_table, start_weights
 
 __all__ = ["Labels", "learn_labels"]
+
+RATE = 0.1
+"""Step size of AdaGrad. Chosen by hand, not tuned."""
+MARGIN = 8.0
+"""Labels whose own score is this far below that of the best one are not considered. Chosen by hand, not tuned."""
+MISSING = "_"
+"""What words without a label have in CoNLL-U."""
+
+
+class Scored(NamedTuple):
+    """A sentence as chains see it: nodes (7, n), places of word and pair features (n, t), choices and posteriors."""
+
+    nodes: np.ndarray
+    places: np.ndarray
+    pair_places: np.ndarray
+    choices: Choices
+    words: np.ndarray
+    pairs: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -36,98 +62,125 @@ class Labels:
     ----------
     names : tuple of str
     root : str
-    candidates : bool array, shape (2, n_coarse, n_tags, n_labels)
-        The labels considered for a direction, the head's coarse tag and the modifier's tag.
-    templates : Templates
+    candidates : bool array, shape (n_tags, n_labels)
+        The labels considered for words of each tag.
+    templates, pair_templates : TreeTemplates
+        Of words, and of words with the sibling before them.
     weights : float32 array, shape (2^b,)
     """
 
     names: tuple[str, ...]
     root: str
     candidates: np.ndarray
-    templates: Templates
+    templates: TreeTemplates
+    pair_templates: TreeTemplates
     weights: np.ndarray
 
     def __post_init__(self) -> None:
         require_table(self.weights)
         shape = self.candidates.shape
-        if len(shape) != 4 or shape[3] != len(self.names) or self.candidates.dtype != np.bool_:
+        if len(shape) != 2 or shape[1] != len(self.names) or self.candidates.dtype != np.bool_:
             raise ValueError(f"candidates of shape {shape} for {len(self.names)} labels")
 
     def predict(self, columns: np.ndarray, heads: np.ndarray) -> list[str]:
-        """The label of every word of a sentence with columns (3, n) and heads (n,)."""
-        keys = arc_keys(self.templates.pairs(columns), heads)
-        best = label_scores(keys, self.allowed(columns, heads), self.weights).argmax(axis=1)
+        """The label of every word of a sentence with columns (n_rows, n) and heads (n,) int64."""
+        if len(self.names) == 1:
+            return [self.names[0] if head else self.root for head in heads]
+        found = self.score(columns, heads, np.full(len(heads), -1), heads > 0, self.weights)
+        best = found.choices.labels[np.arange(len(heads)), found.words.argmax(axis=1)]
         return [self.names[label] if head else self.root for label, head in zip(best, heads, strict=True)]
 
-    def allowed(self, columns: np.ndarray, heads: np.ndarray) -> np.ndarray:
-        """Candidates of every word of a sentence, (n, l) bool; none for the root word."""
-        direction = (np.arange(len(heads)) >= heads).astype(np.int64)
-        return self.candidates[direction, columns[1][heads - 1], columns[0]] & (heads > 0)[:, None]
+    def score(
+        self, columns: np.ndarray, heads: np.ndarray, gold: np.ndarray, asked: np.ndarray, table: np.ndarray
+    ) -> Scored:
+        """Posteriors of the labels of all words that are asked for, (n,) bool; gold (n,), -1 where it is not known."""
+        nodes = find_nodes(heads)
+        places = self.templates.places(columns, heads, nodes, table.size)
+        pair_places = self.pair_templates.places(columns, heads, nodes, table.size)
+        possible = self.candidates[columns[0]] & asked[:, None]
+        choices = find_choices(token_scores(places, possible, table), gold, MARGIN)
+        between = sibling_scores(choices, nodes, pair_places, table, len(self.names))
+        return Scored(nodes, places, pair_places, choices, *chain_posteriors(choices, nodes, between))
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
-        values = {"root": self.root, "templates": list(self.templates.listed)}
+        values = {
+            "root": self.root,
+            "templates": list(self.templates.listed),
+            "pair_templates": list(self.pair_templates.listed),
+        }
         return values, {"names": list(self.names), "candidates": self.candidates, "weights": self.weights}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
-        templates = Templates(tuple(values["templates"]), 1)
-        return cls(tuple(arrays["names"]), values["root"], arrays["candidates"], templates, arrays["weights"])
+        templates = TreeTemplates(tuple(values["templates"])), TreeTemplates(tuple(values["pair_templates"]))
+        return cls(tuple(arrays["names"]), values["root"], arrays["candidates"], *templates, arrays["weights"])
 
 
 def learn_labels(
-    sentences: Sequence[Sentence],
-    alphabet: Alphabet,
+    given: Sequence[str],
     encoded: Encoded,
     heads: np.ndarray,
-    templates: Templates,
+    n_tags: int,
+    letters: str,
     *,
     n_epochs: int,
     rng: np.random.Generator,
     report: Report = silent,
 ) -> Labels:
-    """Learn from the DEPREL column of the sentences; heads (n_tokens,) as in CoNLL-U."""
-    given = [label for sentence in sentences for label in sentence.deprels]
-    root = Counter(label for label, head in zip(given, heads, strict=True) if head == 0).most_common(1)[0][0]
-    names = tuple(sorted({label for label, head in zip(given, heads, strict=True) if head})) or (root,)
+    """Learn from the label of every word, (n_tokens,); heads (n_tokens,) int64 as in CoNLL-U.
+
+    Templates look at the rows with these letters. Words whose label is ``_`` are passed over, unless no word has
+    another one.
+    """
+    is_root = heads == 0
+    root = _usual([label for label, top in zip(given, is_root, strict=True) if top])
+    names = tuple(sorted({label for label, top in zip(given, is_root, strict=True) if not top} - {MISSING}))
+    names = names or (MISSING,)
     number = {name: i for i, name in enumerate(names)}
     # Root words may have a label that no other word has; it is never looked at.
-    gold = np.array([number.get(label, 0) for label in given])
-    candidates = _find_candidates(encoded, heads, gold, (2, len(alphabet.coarse), len(alphabet.tags), len(names)))
+    gold = np.array([-1 if top else number.get(label, -1) for label, top in zip(given, is_root, strict=True)])
+    candidates = _find_candidates(encoded.tags, gold, (n_tags, len(names)))
     # A single label needs no weights: the smallest table there is.
     table = empty_table(len(heads)) if len(names) > 1 else np.zeros(2, np.float32)
-    labels = Labels(names, root, candidates, templates, table)
+    labels = Labels(names, root, candidates, label_templates(letters), pair_templates(letters), table)
     if len(names) == 1:
         return labels
     weights = start_weights(table)
 
-    def gradient(sentence: int) -> tuple[np.ndarray, np.ndarray]:
+    def score(sentence: int) -> tuple[Scored, np.ndarray]:
         span = slice(*encoded.offsets[sentence : sentence + 2])
-        columns, mine = encoded.columns(sentence), heads[span]
-        keys = arc_keys(templates.pairs(columns), mine)
-        return keys, choice_gradient(label_scores(keys, labels.allowed(columns, mine), weights.table), gold[span])
+        mine = gold[span]
+        return labels.score(encoded.columns(sentence), heads[span], mine, mine >= 0, weights.table), mine
 
-    def step(found: tuple[np.ndarray, np.ndarray], now: int) -> None:
-        step_labels(*found, weights, RATE, now)
+    def step(found: tuple[Scored, np.ndarray], now: int) -> None:
+        _climb(*found, len(names), weights, now)
 
     fitted = fit_weights(
-        gradient, step, [weights], np.arange(len(encoded)), n_epochs=n_epochs, batch_size=1, rng=rng, report=report
+        score, step, [weights], np.arange(len(encoded)), n_epochs=n_epochs, batch_size=1, rng=rng, report=report
     )
     return replace(labels, weights=fitted.tables[0])
 
 
-def _find_candidates(encoded: Encoded, heads: np.ndarray, labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """The labels seen in training for each combination; where there are none those of the tag, or else all labels.
+def _climb(found: Scored, gold: np.ndarray, n_labels: int, weights: Weights, now: int) -> None:
+    """A step along gold minus expected, for words and for pairs."""
+    nodes, places, pair_places, choices, words, pairs = found
+    of_words, of_pairs = chain_gradient(choices, nodes, gold, words, pairs, n_labels)
+    step_tokens(places, of_words, weights, RATE, now)
+    step_siblings(choices, nodes, pair_places, of_pairs, weights, n_labels, RATE, now)
 
-    So every arc has a candidate, whatever tags it has.
-    """
-    begins = np.repeat(encoded.offsets[:-1], np.diff(encoded.offsets))
-    words = np.flatnonzero(heads > 0)
-    above = (begins + heads - 1)[words]
+
+def _usual(labels: list[str]) -> str:
+    """The most frequent label but ``_``, which is what words have that have no other."""
+    counts = Counter(label for label in labels if label != MISSING)
+    return counts.most_common(1)[0][0] if counts else MISSING
+
+
+def _find_candidates(tags: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """The labels seen in training with each tag; all labels where there are none."""
     candidates = np.zeros(shape, np.bool_)
-    candidates[(words > above).astype(np.int64), encoded.coarse[above], encoded.tags[words], labels[words]] = True
-    of_tag = np.asarray(candidates.any(axis=(0, 1)))
-    of_tag[~of_tag.any(axis=1)] = True
-    return np.where(candidates.any(axis=3, keepdims=True), candidates, of_tag)
+    known = labels >= 0
+    candidates[tags[known], labels[known]] = True
+    candidates[~candidates.any(axis=1)] = True
+    return candidates

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.data.conllu import Sentence
+from spectragram.dependency.crossing import LiftedTrees, lift_trees
 from spectragram.dependency.em import learn_deterministic, learn_em
-from spectragram.dependency.encoding import Alphabet, Encoded, encode_trees
-from spectragram.dependency.factors import Factors, label_templates, learn_factors
+from spectragram.dependency.encoding import Alphabet, Encoded
+from spectragram.dependency.factors import Factors, learn_factors, usable_letters
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels, learn_labels
@@ -22,8 +23,10 @@ from spectragram.engine.progress import Report, progress, silent
 
 __all__ = ["Learned", "Training", "learn", "learn_grammar", "n_reports"]
 
-LABEL_EPOCHS = 2
+LABEL_EPOCHS = 4
 """Passes over the trees for the weights of relations. Chosen by hand, not tuned."""
+MIN_LIFTED = 5
+"""Lifted words from which marks are learned; of fewer there is nothing to learn. Chosen by hand, not tuned."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ class Learned:
     Attributes
     ----------
     model : Model
-    n_lifted : int
-        Training trees that were not projective.
+    trees : LiftedTrees
+        The trees of training after lifting.
     iterations, epochs : lists of int
         Iterations of EM and epochs of the factors behind each member; 0 for learners without them.
     dev_uas : float or None
@@ -42,7 +45,7 @@ class Learned:
     """
 
     model: Model
-    n_lifted: int
+    trees: LiftedTrees
     iterations: list[int]
     epochs: list[int]
     dev_uas: float | None
@@ -74,10 +77,11 @@ class HeldOut:
 
 def learn(sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, settings: Settings) -> Learned:
     """Learn from sentences with heads; if there are ``dev`` sentences, they decide when EM and the factors stop."""
-    heads, n_lifted = encode_trees(sentences)
+    trees = lift_trees(sentences)
+    heads = trees.heads
     alphabet = Alphabet.of(sentences, settings.tag_column)
     encoded = alphabet.encode(sentences)
-    counts = alphabet.tags.counts.astype(np.float64)
+    counts = np.bincount(encoded.tags, minlength=len(alphabet.tags)).astype(np.float64)
     sequences = modifier_sequences(encoded, heads, len(counts))
     training = Training(sequences, counts, alphabet.coarse_of)
     # Two automata for each tag, each with a matrix for each tag; EM holds the old ones, the new ones and the counts.
@@ -88,14 +92,19 @@ def learn(sentences: Sequence[Sentence], dev: Sequence[Sentence] | None, setting
     if dev is not None:
         gold = np.concatenate([sentence.heads for sentence in dev])
         held_out = HeldOut(alphabet.encode(dev), gold, fallback, settings.n_jobs)
+    letters = usable_letters(alphabet, words=settings.words)
     # The seed of a member does not depend on the number of members.
     label_rng, *seeds = np.random.default_rng(settings.seed).spawn(settings.n_models + 1)
-    members = [_learn_member(training, encoded, heads, held_out, settings, rng) for rng in seeds]
-    labels = _learn_labels(sentences, alphabet, encoded, heads, settings, label_rng)
-    model = Model(alphabet, tuple(member for member, _, _ in members), fallback, labels, sequences)
+    members = [_learn_member(training, encoded, heads, letters, held_out, settings, rng) for rng in seeds]
+    relations = [label for sentence in sentences for label in sentence.deprels]
+    labels = _learn_labels("relations", relations, encoded, heads, len(counts), letters, settings, label_rng)
+    crossings = None
+    if settings.crossing and trees.n_words >= MIN_LIFTED:
+        crossings = _learn_labels("crossings", trees.marks, encoded, heads, len(counts), letters, settings, label_rng)
+    model = Model(alphabet, tuple(member for member, _, _ in members), fallback, labels, crossings, sequences)
     return Learned(
         model,
-        n_lifted,
+        trees,
         [iterations for _, iterations, _ in members],
         [epochs for _, _, epochs in members],
         None if held_out is None else held_out.uas(model.members),
@@ -106,6 +115,7 @@ def _learn_member(
     training: Training,
     encoded: Encoded,
     heads: np.ndarray,
+    letters: str,
     held_out: HeldOut | None,
     settings: Settings,
     rng: np.random.Generator,
@@ -118,7 +128,7 @@ def _learn_member(
         return Member(grammar, None), iterations, 0
     with progress("factors", settings.n_epochs, enabled=settings.verbose) as report:
         factors, epochs = learn_factors(
-            Factors.empty(words=settings.words, n_tokens=len(heads)),
+            Factors.empty(letters, len(heads)),
             grammar,
             encoded,
             heads,
@@ -176,15 +186,14 @@ def learn_grammar(
 
 
 def _learn_labels(
-    sentences: Sequence[Sentence],
-    alphabet: Alphabet,
+    name: str,
+    given: Sequence[str],
     encoded: Encoded,
     heads: np.ndarray,
+    n_tags: int,
+    letters: str,
     settings: Settings,
     rng: np.random.Generator,
 ) -> Labels:
-    templates = label_templates(words=settings.words)
-    with progress("relations", LABEL_EPOCHS, enabled=settings.verbose) as report:
-        return learn_labels(
-            sentences, alphabet, encoded, heads, templates, n_epochs=LABEL_EPOCHS, rng=rng, report=report
-        )
+    with progress(name, LABEL_EPOCHS, enabled=settings.verbose) as report:
+        return learn_labels(given, encoded, heads, n_tags, letters, n_epochs=LABEL_EPOCHS, rng=rng, report=report)

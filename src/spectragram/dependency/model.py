@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from spectragram.dependency.crossing import restored
 from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.factors import Factors
 from spectragram.dependency.features import ModifierSequences
@@ -17,7 +18,7 @@ from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.headed import best_heads, inside_outside
 
-__all__ = ["Chart", "Member", "Model", "average", "parse_all"]
+__all__ = ["Chart", "Member", "Model", "Parse", "average", "parse_all"]
 
 FLOOR = 1e-30
 """Smaller marginals, negative ones included, count as this when trees are chosen by the sum of logarithms.
@@ -83,7 +84,7 @@ class Member:
     factors: Factors | None
 
     def chart(self, columns: np.ndarray, fallback: Grammar) -> tuple[Chart, bool]:
-        """Marginals of one sentence with columns (3, n), and whether ``fallback`` had to take over."""
+        """Marginals of one sentence with columns (n_rows, n), and whether ``fallback`` had to take over."""
         n = columns.shape[1]
         scores = (np.zeros((2, n, n)), np.zeros((2, n, n))) if self.factors is None else self.factors.scores(columns)
         chart = _run_chart(self.grammar, columns, *scores)
@@ -104,7 +105,7 @@ class Member:
 
 
 def _run_chart(grammar: Grammar, columns: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray) -> Chart:
-    """Inside-outside on a sentence with columns (3, n) and log-factors (2, n, n)."""
+    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n)."""
     tags = columns[0]
     found = inside_outside(
         tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
@@ -125,8 +126,22 @@ def parse_all(
             found.append((average(charts), any(fell_back)))
         return found
 
-    parts = np.array_split(np.arange(len(encoded)), max(1, len(encoded) // SENTENCES_PER_PART))
-    return [one for part in map_threads(parse_some, parts, n_jobs) for one in part]
+    return [one for part in map_threads(parse_some, _parts(len(encoded)), n_jobs) for one in part]
+
+
+def _parts(n_sentences: int) -> list[np.ndarray]:
+    return np.array_split(np.arange(n_sentences), max(1, n_sentences // SENTENCES_PER_PART))
+
+
+@dataclass(frozen=True)
+class Parse:
+    """Heads, (n,) int32, and relations of a sentence; and what there is to say about how they were found."""
+
+    heads: np.ndarray
+    relations: list[str]
+    n_negative: int
+    n_restored: int
+    fell_back: bool
 
 
 @dataclass(frozen=True)
@@ -141,6 +156,9 @@ class Model:
     fallback : Grammar
         DET+F automata, for sentences whose estimates by a member do not sum to anything positive.
     labels : Labels
+        Relations.
+    crossings : Labels or None
+        Marks of lifted words, from which crossing arcs are restored; None for a parser of projective trees.
     sequences : ModifierSequences
         The modifier sequences of training, which pictures of automata need.
     """
@@ -149,6 +167,7 @@ class Model:
     members: tuple[Member, ...]
     fallback: Grammar
     labels: Labels
+    crossings: Labels | None
     sequences: ModifierSequences
 
     def __post_init__(self) -> None:
@@ -158,8 +177,9 @@ class Model:
         for grammar in (self.fallback, *(member.grammar for member in self.members)):
             if grammar.n_symbols != k:
                 raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
-        if self.labels.candidates.shape[:3] != (2, len(self.alphabet.coarse), k):
-            raise ValueError(f"candidates of shape {self.labels.candidates.shape} for {k} tags")
+        for labels in (self.labels, self.crossings):
+            if labels is not None and len(labels.candidates) != k:
+                raise ValueError(f"candidates of shape {labels.candidates.shape} for {k} tags")
         if self.sequences.n_symbols != k or len(self.sequences.blocks) != 2 * k + 1:
             raise ValueError(f"modifier sequences of {self.sequences.n_symbols} symbols for {k} tags")
 
@@ -167,11 +187,34 @@ class Model:
         """The marginals of every sentence, and whether the fallback took over for a member."""
         return parse_all(self.members, self.fallback, encoded, n_jobs)
 
+    def trees(self, encoded: Encoded, n_jobs: int = 1) -> list[Parse]:
+        """Heads and relations of every sentence."""
+
+        def parse_some(numbers: np.ndarray) -> list[Parse]:
+            return [self._tree(encoded.columns(number)) for number in numbers]
+
+        return [one for part in map_threads(parse_some, _parts(len(encoded)), n_jobs) for one in part]
+
+    def _tree(self, columns: np.ndarray) -> Parse:
+        """Heads and relations of a sentence with columns (n_rows, n)."""
+        charts, fell_back = zip(*(member.chart(columns, self.fallback) for member in self.members), strict=True)
+        chart = average(charts)
+        heads = chart.best_heads()
+        projective = heads.astype(np.int64)
+        relations = self.labels.predict(columns, projective)
+        n_restored = 0
+        if self.crossings is not None:
+            heads, n_restored = restored(heads, relations, self.crossings.predict(columns, projective))
+        return Parse(heads, relations, chart.n_negative, n_restored, any(fell_back))
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
-        values: dict[str, Any] = {}
+        values: dict[str, Any] = {"crossings": None}
         arrays = prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
-        for name, part in (("alphabet", self.alphabet), ("labels", self.labels)):
+        for name in ("alphabet", "labels", "crossings"):
+            part = getattr(self, name)
+            if part is None:
+                continue
             values[name], part_arrays = part.to_state()
             arrays |= prefixed(name, part_arrays)
         states = [member.to_state() for member in self.members]
@@ -182,6 +225,7 @@ class Model:
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
+        crossings = values["crossings"]
         return cls(
             Alphabet.from_state(values["alphabet"], without_prefix("alphabet", arrays)),
             tuple(
@@ -190,5 +234,6 @@ class Model:
             ),
             Grammar(**without_prefix("fallback", arrays)),
             Labels.from_state(values["labels"], without_prefix("labels", arrays)),
+            None if crossings is None else Labels.from_state(crossings, without_prefix("crossings", arrays)),
             ModifierSequences(**without_prefix("sequences", arrays)),
         )

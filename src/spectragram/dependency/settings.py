@@ -33,6 +33,7 @@ class Settings:
     factors: bool
     words: bool
     tag_column: str
+    crossing: bool
     basis: str | float
     min_mass: float
     seed: int
@@ -58,6 +59,7 @@ def settings_of(parser: DependencyParser) -> Settings:
         factors=bool(parser.factors),
         words=bool(parser.words),
         tag_column=parser.tag_column,
+        crossing=bool(parser.crossing),
         basis=_basis(parser.basis),
         min_mass=parser.min_mass or 0.0,
         seed=parser.random_state,

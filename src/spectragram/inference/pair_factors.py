@@ -2,9 +2,11 @@
 
 A pair is a word i and another word s places away from it in direction d. Every template describes the surroundings of
 both, so a feature consists of what the template sees at i, what it sees at the other word and, if the template asks for
-it, how far apart they are. The last template combines the two with every kind of word between them, each kind once:
+it, how far apart they are and in which attributes they agree. The last template combines the two with every kind of
+word between them, each kind once:
 
-    score(d, i, s) = sum_t w[place(key_t(d, i) + key'_t(d, j) + grade_t(s))]  +  sum_{b between} w[place(... + key(b))]
+    score(d, i, s) = sum_t w[place(key_t(d, i) + key'_t(d, j) + grade_t(s) + agreement_t(i, j))]
+                     + sum_{b between} w[place(key(d, i) + key'(d, j) + key(b))]
 
 Keys of the two sides are computed once for each word, so a pair costs an addition, a multiplication and one look into
 the table for each template (:mod:`spectragram.inference.hashed`).
@@ -19,7 +21,7 @@ from numba import njit
 
 from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find_place, step_weight, table_shift
 
-__all__ = ["Pairs", "arc_keys", "context_keys", "pair_scores", "step_pairs"]
+__all__ = ["Pairs", "agreement_key", "context_keys", "pair_scores", "step_pairs"]
 
 
 class Pairs(NamedTuple):
@@ -27,6 +29,7 @@ class Pairs(NamedTuple):
 
     here, there (2, n, t) uint64: keys of the word itself and of the other one, from :func:`context_keys`;
     grades (n,) int64: the grade of each distance; graded (t,) bool: whether a template looks at it;
+    attributes (n, a) int64: values of attributes, 0 for none; agreeing (t,) bool: whether a template compares them;
     kinds (n,) int64: the kind of a word that lies between; first: the smallest distance of a pair, 0 or 1.
     """
 
@@ -34,6 +37,8 @@ class Pairs(NamedTuple):
     there: np.ndarray
     grades: np.ndarray
     graded: np.ndarray
+    attributes: np.ndarray
+    agreeing: np.ndarray
     kinds: np.ndarray
     first: int
 
@@ -65,11 +70,24 @@ def context_keys(columns: np.ndarray, atoms: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
+def agreement_key(attributes: np.ndarray, i: int, j: int) -> np.uint64:
+    """In which attributes two words have the same value, in which different ones, as a key; attributes (n, a)."""
+    found = np.uint64(1)
+    for a in range(attributes.shape[1]):
+        found *= np.uint64(3)
+        if attributes[i, a] != 0 and attributes[j, a] != 0:
+            found += np.uint64(1) if attributes[i, a] == attributes[j, a] else np.uint64(2)
+    return found * MIX
+
+
+@njit(cache=True, nogil=True)
 def _find_places(
     here: np.ndarray,
     there: np.ndarray,
     grade: int,
     graded: np.ndarray,
+    agreement: np.uint64,
+    agreeing: np.ndarray,
     between: np.ndarray,
     shift: np.uint64,
     places: np.ndarray,
@@ -81,6 +99,8 @@ def _find_places(
         key = here[t] + there[t]
         if graded[t]:
             key += grade_key
+        if agreeing[t]:
+            key += agreement
         places[t] = find_place(key, shift)
     key = here[last] + there[last]
     for b in range(len(between)):
@@ -92,7 +112,7 @@ def _find_places(
 def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
     # Taken out of the tuple once: numba counts references each time.
-    here, there, grades, graded, kinds, first = pairs
+    here, there, grades, graded, attributes, agreeing, kinds, first = pairs
     _, n, n_templates = here.shape
     shift = table_shift(table)
     scores = np.zeros((2, n, n))
@@ -103,7 +123,11 @@ def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
             between, n_between = _kinds_outwards(kinds, i, away)
             for s in range(first, n - i if d == 1 else i + 1):
                 known = between[: n_between[s]]
-                found = _find_places(here[d, i], there[d, i + away * s], grades[s], graded, known, shift, places)
+                j = i + away * s
+                agreement = agreement_key(attributes, i, j)
+                found = _find_places(
+                    here[d, i], there[d, j], grades[s], graded, agreement, agreeing, known, shift, places
+                )
                 total = 0.0
                 for f in range(found):
                     total += table[places[f]]
@@ -114,7 +138,7 @@ def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
 @njit(cache=True, nogil=True)
 def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float, now: int) -> None:
     """Climb along the gradient (2, n, n) of a sentence's pairs by AdaGrad, changing ``weights``."""
-    here, there, grades, graded, kinds, first = pairs
+    here, there, grades, graded, attributes, agreeing, kinds, first = pairs
     table, squares, summed = weights
     _, n, n_templates = here.shape
     shift = table_shift(table)
@@ -127,7 +151,11 @@ def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float
                 g = gradient[d, i, s]
                 if abs(g) > SMALLEST_STEP:
                     known = between[: n_between[s]]
-                    found = _find_places(here[d, i], there[d, i + away * s], grades[s], graded, known, shift, places)
+                    j = i + away * s
+                    agreement = agreement_key(attributes, i, j)
+                    found = _find_places(
+                        here[d, i], there[d, j], grades[s], graded, agreement, agreeing, known, shift, places
+                    )
                     for f in range(found):
                         step_weight(table, squares, summed, places[f], g, rate, now)
 
@@ -148,24 +176,3 @@ def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, n
             found += 1
         s += 1
     return between, n_between
-
-
-@njit(cache=True, nogil=True)
-def arc_keys(pairs: Pairs, heads: np.ndarray) -> np.ndarray:
-    """Keys of the arc above every word of a tree, (n, t) uint64; zero above the root; heads (n,) as in CoNLL-U.
-
-    All templates count alike here: there is none of words between.
-    """
-    here, there, grades, graded, _, _ = pairs
-    _, n, n_templates = here.shape
-    keys = np.zeros((n, n_templates), np.uint64)
-    for j in range(n):
-        i = heads[j] - 1
-        if i >= 0:
-            d = int(i < j)
-            grade = np.uint64(grades[abs(i - j)] + 1) * STIR
-            for t in range(n_templates):
-                keys[j, t] = here[d, i, t] + there[d, j, t]
-                if graded[t]:
-                    keys[j, t] += grade
-    return keys

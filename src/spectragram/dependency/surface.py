@@ -1,0 +1,126 @@
+"""What factors see of a word beside its tag, as numbers: checksums of texts, which need no vocabulary.
+
+letter   text                                                          if it is missing
+o        the other tag: UPOS where tags are XPOS, XPOS otherwise       0
+w        form in lower case, if training has seen it twice             0
+m        lemma                                                         the first letters of the form
+s        last letters of the form                                      the form
+f        FEATS                                                         0
+k        Case and VerbForm alone, from FEATS                           0
+
+A row follows for each attribute that is frequent in FEATS: the checksum of its value, 0 for words without it. They tell
+whether two words agree. Other checksums would give features other places: raise
+:data:`spectragram.inference.hashed.VERSION` after a change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar, Self
+from zlib import crc32
+
+import numpy as np
+
+from spectragram.data.conllu import Sentence
+
+__all__ = ["Surface", "is_filled"]
+
+SUFFIX, STEM = 3, 5
+"""Letters of an ending, and of what stands for a missing lemma. Chosen by hand, not tuned."""
+MAX_ATTRIBUTES = 8
+"""Attributes whose agreement is looked at: one row each. Chosen by hand, not tuned."""
+KEY_ATTRIBUTES = ("Case", "VerbForm")
+"""What relates a nominal and a verb to its head in any language of Universal Dependencies. Chosen by hand."""
+
+
+@dataclass(frozen=True)
+class Surface:
+    """How the rows of a treebank are made.
+
+    Attributes
+    ----------
+    other : {"xpos", "upos"}
+        The tag column that automata do not generate.
+    letters : str
+        The rows that hold anything: FEATS and lemmas may be missing throughout.
+    attributes : tuple of str
+        The attributes of FEATS whose agreement counts.
+    """
+
+    LETTERS: ClassVar[str] = "owmsfk"
+
+    other: str
+    letters: str
+    attributes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], column: str) -> Self:
+        """The rows for a treebank whose automata generate the tags of ``column``."""
+        other = "upos" if column == "xpos" else "xpos"
+        filled = {"o": is_filled(sentences, other), "m": is_filled(sentences, "lemma")}
+        filled["f"] = filled["k"] = is_filled(sentences, "feats")
+        bundles = Counter(bundle for sentence in sentences for bundle in sentence.column("feats"))
+        counts = Counter[str]()
+        for bundle, n in bundles.items():
+            counts.update(dict.fromkeys(_attributes(bundle), n))
+        frequent = sorted(counts, key=lambda name: (-counts[name], name))[:MAX_ATTRIBUTES]
+        return cls(other, "".join(letter for letter in cls.LETTERS if filled.get(letter, True)), tuple(frequent))
+
+    def rows(self, sentences: Sequence[Sentence], words: np.ndarray) -> np.ndarray:
+        """The rows of all words, int64 (n_letters + n_attributes, n_tokens); ``words`` is 0 for rare ones."""
+        forms = [form.lower() for sentence in sentences for form in sentence.forms]
+        lemmas = [lemma for sentence in sentences for lemma in sentence.lemmas]
+        feats = [bundle for sentence in sentences for bundle in sentence.column("feats")]
+        other = [tag for sentence in sentences for tag in sentence.column(self.other)]
+        lemmas = [form[:STEM] if lemma == "_" else lemma.lower() for lemma, form in zip(lemmas, forms, strict=True)]
+        rows = [
+            _checksums(other),
+            np.where(words > 0, _checksums(forms), 0),
+            _checksums(lemmas),
+            _checksums(forms, lambda form: form[-SUFFIX:]),
+            _checksums(feats),
+            _checksums(feats, partial(_part, names=KEY_ATTRIBUTES)),
+        ]
+        rows += [_checksums(feats, partial(_part, names=(name,))) for name in self.attributes]
+        return np.array(rows, np.int64).reshape(len(rows), len(forms))
+
+    def to_values(self) -> dict[str, Any]:
+        """Plain values, as model files hold them."""
+        return {"other": self.other, "letters": self.letters, "attributes": list(self.attributes)}
+
+    @classmethod
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_values`."""
+        return cls(values["other"], values["letters"], tuple(values["attributes"]))
+
+
+def is_filled(sentences: Iterable[Sentence], column: str) -> bool:
+    """Whether any word has a value in this column of CoNLL-U."""
+    return any(value != "_" for sentence in sentences for value in sentence.column(column))
+
+
+def _attributes(bundle: str) -> dict[str, str]:
+    """FEATS as a dictionary.
+
+    >>> _attributes("Case=Nom|Number=Sing")
+    {'Case': 'Nom', 'Number': 'Sing'}
+    """
+    return dict(pair.split("=", 1) for pair in bundle.split("|") if "=" in pair)  # type: ignore[misc]
+
+
+def _part(bundle: str, names: Sequence[str]) -> str:
+    """The values of some attributes; ``_`` if the bundle has none of them."""
+    found = _attributes(bundle)
+    return "|".join(found.get(name, "") for name in names) if any(name in found for name in names) else "_"
+
+
+def _checksums(texts: list[str], view: Callable[[str], str] = str) -> np.ndarray:
+    """A number for a view of each text, int64 (n,); 0 for ``_``."""
+    number_of = {}
+    for text in set(texts):
+        seen = view(text)
+        number_of[text] = 0 if seen == "_" else crc32(seen.encode("utf-8", "surrogatepass"))
+    return np.fromiter((number_of[text] for text in texts), np.int64, len(texts))
