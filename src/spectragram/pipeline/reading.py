@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from spectragram.data.conllu import Sentence, conllu_from_lines
+from spectragram.data.conllu import Sentence, parse_lines
 from spectragram.data.labelled import FIRST_IDS
 from spectragram.files import Source, read_lines, split_words
 from spectragram.pipeline.tokenizer import Tokenizer
@@ -38,7 +38,7 @@ def passages(source: Source, tokenizer: Tokenizer, form: str = "auto") -> Iterat
     """
     lines, form = _recognised(source, form)
     if form == "conllu":
-        yield from _grouped([sentence] for sentence in conllu_from_lines(lines, source))
+        yield from _grouped([sentence] for sentence in parse_lines(lines, source))
     elif form == "words":
         yield from _grouped([sentence] for sentence in _sentences_of_words(lines))
     elif form == "sentences":
