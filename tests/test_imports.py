@@ -31,11 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "synthetic": LEAVES | {"files", "data", "spectral", "inference"},
 } | dict.fromkeys(TASKS, LEAVES | SHARED)
 MAY_IMPORT["dependency"] = MAY_IMPORT["dependency"] | {"automata"}
-<<<<<<< HEAD
 MAY_IMPORT["pipeline"] = LEAVES | SHARED | {"tagging", "dependency"}
-=======
-MAY_IMPORT["pipeline"] = LEAVES | SHARED | TASKS
->>>>>>> morph
 ON_TOP = {"plots", "cli", "reproduce", "__init__", "__main__"}
 
 

@@ -22,11 +22,7 @@ from spectragram.display import shown_by
 from spectragram.errors import InputError
 from spectragram.files import Source, output, plain_number, read_lines
 
-<<<<<<< HEAD
-__all__ = ["COLUMNS", "Sentence", "conllu_from_lines", "parse_conllu", "read_conllu", "write_conllu"]
-=======
 __all__ = ["COLUMNS", "Sentence", "parse_conllu", "parse_lines", "read_conllu", "write_conllu"]
->>>>>>> morph
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 ID, FORM, HEAD = COLUMNS.index("id"), COLUMNS.index("form"), COLUMNS.index("head")
@@ -164,25 +160,11 @@ def read_conllu(source: Source, *, check_tree: bool = False) -> Iterator[Sentenc
     With ``check_tree`` the heads of every sentence must form a tree with one root word, as training and evaluation
     need. Without it a head may be ``_``, 0 or any word of the sentence.
     """
-<<<<<<< HEAD
-    return conllu_from_lines(read_lines(source), source, check_tree=check_tree)
-=======
     return parse_lines(read_lines(source), source, check_tree=check_tree)
->>>>>>> morph
 
 
 def parse_conllu(text: str, *, check_tree: bool = False) -> list[Sentence]:
     """The sentences of a string in CoNLL-U; see :func:`read_conllu`."""
-<<<<<<< HEAD
-    return list(conllu_from_lines(enumerate(text.split("\n"), 1), check_tree=check_tree))
-
-
-def conllu_from_lines(
-    lines: Iterable[tuple[int, str]], source: Source | None = None, *, check_tree: bool = False
-) -> Iterator[Sentence]:
-    """Stream the sentences of numbered lines, as :func:`~spectragram.files.read_lines` yields them; ``source`` is
-    named in errors."""
-=======
     return list(parse_lines(enumerate(text.split("\n"), 1), check_tree=check_tree))
 
 
@@ -190,7 +172,6 @@ def parse_lines(
     lines: Iterable[tuple[int, str]], source: Source | None = None, *, check_tree: bool = False
 ) -> Iterator[Sentence]:
     """The sentences of numbered lines that come from ``source``; see :func:`read_conllu`."""
->>>>>>> morph
     comments: list[str] = []
     rows: list[tuple[str, ...]] = []
     line = 0
