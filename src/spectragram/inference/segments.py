@@ -28,7 +28,7 @@ __all__ = [
     "segment_marginals",
 ]
 
-N_LENGTHS, N_BALANCES = 32, 6
+N_LENGTHS, N_BALANCES, N_WEIGHED = 32, 6, 16
 N_KINDS = 64
 """Weights of kinds: of lengths, of balances, and room up to a power of two."""
 LEAST_CUT = -12.0
@@ -40,12 +40,14 @@ class Shape(NamedTuple):
     """What the kind of a segment depends on.
 
     buckets (longest + 1,) int64: where the weight of each length is; nested (n + 1,) int64: brackets opened minus
-    brackets closed before each position; mirrored (n + 1,) int64: number of quotes before each position.
+    brackets closed before each position; mirrored and weighed (n + 1,) int64: number of quotes and of verbs before each
+    position.
     """
 
     buckets: np.ndarray
     nested: np.ndarray
     mirrored: np.ndarray
+    weighed: np.ndarray
 
 
 def length_buckets(longest: int) -> np.ndarray:
@@ -85,6 +87,19 @@ def _balance(shape: Shape, i: int, j: int) -> int:
     return N_LENGTHS + 2 * (0 if nested == 0 else 1 if nested > 0 else 2) + odd
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _verbs(shape: Shape, i: int, j: int) -> int:
+    """Where the weight of the number of verbs in [i, j), given its length, is."""
+    length = j - i
+    size = 0 if length <= 2 else 1 if length <= 5 else 2 if length <= 11 else 3
+    return N_LENGTHS + N_BALANCES + 4 * size + min(shape.weighed[j] - shape.weighed[i], 3)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _weight(shape: Shape, kinds: np.ndarray, i: int, j: int) -> float:
+    return kinds[shape.buckets[j - i]] + kinds[_balance(shape, i, j)] + kinds[_verbs(shape, i, j)]
+
+
 @njit(cache=True, nogil=True)
 def count_kinds(at: np.ndarray, shape: Shape) -> np.ndarray:
     """Number of segments of each kind, (N_KINDS,), in the segmentation whose segments begin and end ``at`` (m + 1,)."""
@@ -92,6 +107,7 @@ def count_kinds(at: np.ndarray, shape: Shape) -> np.ndarray:
     for v in range(1, len(at)):
         counts[shape.buckets[at[v] - at[v - 1]]] += 1.0
         counts[_balance(shape, at[v - 1], at[v])] += 1.0
+        counts[_verbs(shape, at[v - 1], at[v])] += 1.0
     return counts
 
 
@@ -111,7 +127,7 @@ def _forward_backward(
             if at[v] - at[u] > longest:
                 break
             first = u
-            terms[u] = before[u] + kinds[shape.buckets[at[v] - at[u]]] + kinds[_balance(shape, at[u], at[v])]
+            terms[u] = before[u] + _weight(shape, kinds, at[u], at[v])
             top = max(top, terms[u])
         total = 0.0
         for u in range(first, v):
@@ -124,7 +140,7 @@ def _forward_backward(
             if at[v] - at[u] > longest:
                 break
             last = v
-            weight = kinds[shape.buckets[at[v] - at[u]]] + kinds[_balance(shape, at[u], at[v])]
+            weight = _weight(shape, kinds, at[u], at[v])
             terms[v] = behind[v] + weight + cuts[at[v] - 1]
             top = max(top, terms[v])
         total = 0.0
@@ -153,12 +169,12 @@ def segment_marginals(
             length = at[v] - at[u]
             if length > longest:
                 break
-            balance = _balance(shape, at[u], at[v])
-            weight = kinds[shape.buckets[length]] + kinds[balance]
+            weight = _weight(shape, kinds, at[u], at[v])
             share = np.exp(before[u] + weight + cuts[at[v] - 1] + behind[v] - log_sum)
             marginals[at[v] - 1] += share
             expected[shape.buckets[length]] += share
-            expected[balance] += share
+            expected[_balance(shape, at[u], at[v])] += share
+            expected[_verbs(shape, at[u], at[v])] += share
     return marginals, expected, log_sum
 
 
@@ -182,7 +198,7 @@ def best_segments(
             length = at[v] - at[u]
             if length > longest:
                 break
-            weight = kinds[shape.buckets[length]] + kinds[_balance(shape, at[u], at[v])]
+            weight = _weight(shape, kinds, at[u], at[v])
             share = np.exp(before[u] + weight + cuts[at[v] - 1] + behind[v] - before[-1])
             if value[u] + share - price > value[v]:
                 value[v], origin[v], chance[v] = value[u] + share - price, u, share

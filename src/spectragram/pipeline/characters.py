@@ -9,6 +9,7 @@ end of the paragraph). A run of characters without white space is a chunk.
     a  the run of letters, or of digits, that ends here           r  the run that begins behind
     t  shape of the chunk                   n  the next chunk     m  the chunk before     d  how the next chunk begins
     b  block of 128 code points
+    y  kinds of this character and the next one (letter, digit, other)
 
 Everything but c is blind to case. Other columns would give features other places: raise
 :data:`spectragram.inference.hashed.VERSION` after a change.
@@ -28,7 +29,7 @@ from spectragram.inference.hashed import MIX
 
 __all__ = ["CATEGORIES", "COLUMNS", "GAP", "NO_GAP", "PARAGRAPH_END", "Text", "character_columns", "read_text"]
 
-COLUMNS = "clkxpsartnmdb"
+COLUMNS = "clkxpsartnmdby"
 """A letter for each column."""
 NO_GAP, GAP, PARAGRAPH_END = 0, 1, 2
 """What follows a character."""
@@ -109,7 +110,7 @@ def character_columns(text: Text) -> np.ndarray:
     """The columns of all characters, int64 (n_columns, n)."""
     _, codes, lower, kinds, gaps = text
     n = len(codes)
-    columns = np.zeros((13, n), np.int64)
+    columns = np.zeros((14, n), np.int64)
     before = np.int64(0)
     begin = 0
     while begin < n:
@@ -166,6 +167,8 @@ def _chunk_columns(
             shape = _extend(shape, mark)
         last_group, last_mark = group, mark
         columns[12, i] = codes[i] >> 7
+        after = _group(kinds[i + 1]) if i + 1 < len(codes) else 0
+        columns[13, i] = (min(group, 3) * 4 + min(after, 3)) * 4 + gap
     right, run = np.uint64(9), np.uint64(9)
     last_group = -1
     for i in range(end - 1, begin - 1, -1):

@@ -18,7 +18,7 @@ from spectragram.data.conllu import COLUMNS, Sentence
 
 __all__ = ["NEW_PARAGRAPH", "Paragraph", "SurfaceToken", "paragraphs", "plain_text", "surface_tokens"]
 
-ID, FORM, MISC = (COLUMNS.index(name) for name in ("id", "form", "misc"))
+ID, FORM, UPOS, MISC = (COLUMNS.index(name) for name in ("id", "form", "upos", "misc"))
 NO_SPACE = "SpaceAfter=No"
 NEW_PARAGRAPH = "# newpar"
 _BEGINS_PARAGRAPH = re.compile(r"#\s*new(par|doc)\b")
@@ -27,11 +27,22 @@ _TEXT = re.compile(r"#\s*text\s*=\s?(.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class SurfaceToken:
-    """A token of the text: its form, the words it stands for (itself, unless it is multiword), what follows it."""
+    """A token of the text.
+
+    Attributes
+    ----------
+    form : str
+    words : tuple of str
+        The words that it stands for: itself, unless it is multiword.
+    space_after : bool
+    upos : str
+        Parts of speech of the words, with ``+`` between them; empty if the treebank does not give them.
+    """
 
     form: str
     words: tuple[str, ...]
     space_after: bool
+    upos: str = ""
 
     @property
     def is_multiword(self) -> bool:
@@ -65,23 +76,29 @@ def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
     Empty nodes are not in the text. For the words of a multiword token, only its own row says what follows.
     """
     tokens: list[SurfaceToken] = []
-    form, misc, words, last = "", "", [], 0  # of the multiword token whose words are being read
+    form, misc, words, tags, last = "", "", [], [], 0  # of the multiword token whose words are being read
     for row in sentence.rows:
         if "-" in row[ID]:
-            form, misc, words, last = row[FORM], row[MISC], [], int(row[ID].partition("-")[2])
+            form, misc, words, tags, last = row[FORM], row[MISC], [], [], int(row[ID].partition("-")[2])
         elif "." in row[ID]:
             continue
         elif int(row[ID]) <= last:
             words.append(row[FORM])
+            tags.append(row[UPOS])
             if int(row[ID]) == last:
-                tokens.append(SurfaceToken(form, tuple(words), _space_after(misc)))
+                tokens.append(SurfaceToken(form, tuple(words), _space_after(misc), _part_of_speech(tags)))
         else:
-            tokens.append(SurfaceToken(row[FORM], (row[FORM],), _space_after(row[MISC])))
+            own = _part_of_speech([row[UPOS]])
+            tokens.append(SurfaceToken(row[FORM], (row[FORM],), _space_after(row[MISC]), own))
     return tokens
 
 
 def _space_after(misc: str) -> bool:
     return NO_SPACE not in misc.split("|")
+
+
+def _part_of_speech(tags: list[str]) -> str:
+    return "" if "_" in tags else "+".join(tags)
 
 
 def plain_text(sentences: Iterable[Sentence]) -> str:
