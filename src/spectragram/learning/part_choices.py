@@ -11,7 +11,7 @@ and the weights would not learn what to do about unknown ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -28,10 +28,6 @@ from spectragram.learning.words import BackOffTree
 
 __all__ = ["MOST_CANDIDATES", "PartModel", "learn_parts", "make_parts"]
 
-POWER = 0.6
-"""eta. Chosen by hand, not tuned."""
-RATE = 0.03
-"""Step size of AdaGrad. Chosen by hand, not tuned."""
 MOST_CANDIDATES = 24
 """Labels that a token may have at most. Chosen by hand, not tuned: a bound on time."""
 LEAST_PROBABLE = 1e-4
@@ -77,6 +73,8 @@ class PartModel:
         A letter for each column that templates see.
     weights : float32 array, shape (2^b,)
     links : float32 array, shape (n_linked, n_linked)
+    power : float
+        eta.
     """
 
     tree: BackOffTree
@@ -86,6 +84,7 @@ class PartModel:
     letters: str
     weights: np.ndarray
     links: np.ndarray
+    power: float
     atoms: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -121,7 +120,7 @@ class PartModel:
         (n_tokens,): which list of candidates each token has.
         """
         surface = Surface(columns, np.asarray(types, np.int64), self.atoms, offsets)
-        candidates = _candidates(rows, likely)
+        candidates = _candidates(rows, likely, self.power)
         found = np.zeros((len(types), int(np.diff(likely.starts).max(initial=1))))
 
         def solve(part: tuple[int, int]) -> None:
@@ -134,7 +133,7 @@ class PartModel:
         """Plain values and arrays, as model files hold them."""
         arrays = self.tree.to_state()[1] | self.parts._asdict()
         arrays |= {"prior": self.prior, "weights": self.weights, "links": self.links}
-        return {"letters": self.letters}, arrays | {"templates": list(self.templates)}
+        return {"letters": self.letters, "power": self.power}, arrays | {"templates": list(self.templates)}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
@@ -147,11 +146,12 @@ class PartModel:
             str(values["letters"]),
             arrays["weights"],
             arrays["links"],
+            float(values["power"]),
         )
 
 
-def _candidates(rows: np.ndarray, likely: LikelyLabels) -> Candidates:
-    base = POWER * np.log(np.maximum(likely.probabilities, np.finfo(float).tiny))
+def _candidates(rows: np.ndarray, likely: LikelyLabels, power: float) -> Candidates:
+    base = power * np.log(np.maximum(likely.probabilities, np.finfo(float).tiny))
     return Candidates(np.asarray(rows, np.int64), likely.starts, likely.labels, base)
 
 
@@ -165,6 +165,9 @@ def learn_parts(
     *,
     templates: tuple[str, ...],
     letters: str,
+    power: float,
+    rate: float,
+    reweigh: Callable[[LikelyLabels], LikelyLabels] | None = None,
     n_epochs: int,
     rng: np.random.Generator,
     report: Report = silent,
@@ -183,6 +186,12 @@ def learn_parts(
     offsets : int array, shape (n_sequences + 1,)
     templates, letters
         What the weights look at, see :func:`spectragram.learning.factors.parse_atoms`.
+    power : float
+        eta.
+    rate : float
+        Step size of AdaGrad.
+    reweigh
+        Changes the probabilities of the candidates of each pair of ``cells``, before they become base scores.
     n_epochs : int
         Passes over the sequences. ``report`` is called after each.
     """
@@ -190,14 +199,15 @@ def learn_parts(
     table = empty_table(len(types)) if len(prior) > 1 else np.zeros(2, np.float32)
     weights, links = start_weights(table), start_weights(np.zeros((n_linked, n_linked), np.float32))
     likely = labels_without_one(cells, prior, most=MOST_CANDIDATES, least=LEAST_PROBABLE)
-    candidates = _candidates(cells.pair_of, likely)
+    likely = likely if reweigh is None else reweigh(likely)
+    candidates = _candidates(cells.pair_of, likely, power)
     right = likely.labels == np.repeat(cells.labels[cells.finest_of_pair], np.diff(likely.starts))
     gold = (np.flatnonzero(right) - likely.starts[:-1])[cells.pair_of]
     surface = Surface(columns, np.asarray(types, np.int64), parse_atoms(templates, letters), offsets)
     now, n_sequences = 0, len(offsets) - 1
     for _ in range(n_epochs if len(prior) > 1 else 0):
         order = rng.permutation(n_sequences)
-        train_epoch(order, surface, candidates, parts, gold, weights, links, RATE, now)
+        train_epoch(order, surface, candidates, parts, gold, weights, links, rate, now)
         now += n_sequences
         report()
-    return PartModel(cells.tree, prior, parts, templates, letters, averaged(weights, now), averaged(links, now))
+    return PartModel(cells.tree, prior, parts, templates, letters, averaged(weights, now), averaged(links, now), power)

@@ -31,6 +31,12 @@ __all__ = ["Lemmatizer", "learn_lemmatizer"]
 
 KAPPA = 1.0
 """How many words the estimate of a coarser class of words is worth. Chosen by hand, not tuned."""
+POWER = 0.3
+"""Exponent of P(script | last letters, UPOS)."""
+RATE = 0.05
+"""Step size of AdaGrad. """
+KNOWN_LEMMA = 1000.0
+"""How many times as probable a script is if its lemma is known from other words. """
 SUFFIX_LENGTHS = (6, 5, 4, 3, 2, 1, 0)
 """Last letters of a word by which scripts are counted. Chosen by hand, not tuned."""
 COLUMNS = LETTERS + "ABCDE"
@@ -61,6 +67,7 @@ class Lemmatizer:
     lemmas: dict[str, str] = field(repr=False)
     scripts: tuple[Script, ...]
     model: PartModel
+    forms_of: dict
 
     def predict(self, words: Sequence[str], analyses: Sequence[Analysis], n_jobs: int | None = 1) -> list[str]:
         """The lemma of each word with its analysis."""
@@ -81,7 +88,7 @@ class Lemmatizer:
         if not unknown:
             return []
         nodes = np.array([self.model.tree.find(_classes(known)) for known in unknown])
-        likely = self.model.likely(nodes)
+        likely = _favour_known(self.model.likely(nodes), unknown, self.scripts, self.forms_of)
         every = np.arange(len(unknown))
         offsets = np.arange(len(unknown) + 1)
         found = self.model.marginals(_columns(unknown), every, offsets, every, likely, n_jobs)
@@ -126,6 +133,9 @@ def learn_lemmatizer(
         seen[known][lemma] += 1
         for key in _keys(known):
             counts[key][lemma] += 1
+    forms_of: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for (word, upos, *_), of_word in seen.items():
+        forms_of[upos, _most_frequent(of_word)].add(word)
     remembered = {key: _most_frequent(of_key) for key, of_key in counts.items()}
     types = list(seen)
     of_types = [script_of(known[0], _most_frequent(seen[known])) for known in types]
@@ -144,11 +154,25 @@ def learn_lemmatizer(
         np.arange(len(types) + 1),
         templates=TEMPLATES,
         letters=COLUMNS,
+        power=POWER,
+        rate=RATE,
+        reweigh=lambda likely: _favour_known(likely, types, scripts, forms_of),
         n_epochs=n_epochs,
         rng=rng,
         report=report,
     )
-    return Lemmatizer(remembered, scripts, model)
+    return Lemmatizer(remembered, scripts, model, dict(forms_of))
+
+
+def _favour_known(likely, types, scripts, forms_of):
+    probabilities = likely.probabilities.copy()
+    for i, (word, upos, *_) in enumerate(types):
+        for c in range(likely.starts[i], likely.starts[i + 1]):
+            lemma = apply_script(scripts[likely.labels[c]], word)
+            forms = forms_of.get((upos, lemma), ())
+            if len(forms) > (word in forms):
+                probabilities[c] *= KNOWN_LEMMA
+    return likely._replace(probabilities=probabilities)
 
 
 def _most_frequent(counts: Counter[str]) -> str:
