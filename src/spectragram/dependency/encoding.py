@@ -195,12 +195,12 @@ def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
 
 
 def _suits_automata(sentences: Sequence[Sentence]) -> bool:
-    """Whether nearly all words have an XPOS that says more than UPOS, and there are not too many different ones."""
+    """Whether nearly all words have an XPOS no coarser than UPOS, and there are not too many different ones."""
     seen = Counter(tag for sentence in sentences for tag in sentence.xpos)
     n_missing = seen.pop("_", 0)
     n_coarse = len({tag for sentence in sentences for tag in sentence.upos} - {"_"})
     n_words = seen.total() + n_missing
-    return n_coarse < len(seen) <= MAX_TAGS and n_missing <= (1.0 - MIN_TAGGED) * n_words
+    return n_coarse <= len(seen) <= MAX_TAGS and n_missing <= (1.0 - MIN_TAGGED) * n_words
 
 
 def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:
