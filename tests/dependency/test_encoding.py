@@ -32,7 +32,7 @@ def test_xpos_is_preferred_and_upos_is_its_coarse_tag() -> None:
 
 def test_the_coarse_tag_is_the_most_frequent_one() -> None:
     other = DOGS.with_columns(upos=["DET", "ADJ", "PROPN", "VERB"])
-    alphabet = Alphabet.of([other, DOGS, other])
+    alphabet = Alphabet.of([other, DOGS, other], "xpos")
     assert alphabet.coarse.words[alphabet.coarse_of[alphabet.tags.index["NNS"]]] == "PROPN"
 
 
@@ -48,7 +48,7 @@ def test_a_missing_upos_is_guessed_from_tag_and_word() -> None:
     forms, xpos = ["it", "is", "barks"], ["PRP", "VBZ", "VBZ"]
     sentence = Sentence.from_words(forms, upos=["PRON", "AUX", "VERB"], xpos=xpos, head=["2", "0", "2"])
     other = Sentence.from_words(["barks"], upos=["VERB"], xpos=["VBZ"], head=["0"])
-    alphabet = Alphabet.of([sentence, sentence, other])
+    alphabet = Alphabet.of([sentence, sentence, other], "xpos")
     bare = Sentence.from_words([*forms, "runs"], xpos=[*xpos, "VBZ"])
     coarse = alphabet.coarse.decode(alphabet.encode([bare]).coarse)
     assert coarse == ["PRON", "AUX", "VERB", "VERB"]
@@ -79,7 +79,8 @@ def test_trees_that_cross_are_lifted_counted_and_restored() -> None:
     assert restored(trees.heads[:4], DOGS.deprels, trees.marks[:4])[1] == 0
 
 
-def test_xpos_with_holes_or_hundreds_of_values_is_left_to_the_factors() -> None:
+def test_xpos_with_holes_or_hundreds_of_values_or_few_is_left_to_the_factors() -> None:
+    assert Alphabet.of([DOGS.with_columns(xpos=["N", "N", "N", "V"])]).column == "upos"
     many = [DOGS.with_columns(xpos=[f"{tag}{i}" for tag in DOGS.xpos]) for i in range(MAX_TAGS)]
     assert Alphabet.of(many).column == "upos"
     assert Alphabet.of(many, "xpos").column == "xpos"

@@ -32,7 +32,11 @@ MIN_WORD_COUNT = 2
 """Words seen less often count as unknown, so that factors learn what unknown words do. Chosen by hand, not tuned."""
 
 MAX_TAGS = 60
-"""With more values than this XPOS spells out inflection, and automata would see each of them too rarely."""
+"""With more values than this XPOS spells out inflection, and automata would see each of them too rarely.
+
+Among nine treebanks XPOS has 15 to 49 values in four, and 95 to 600 in five. With 47 (Maltese) automata of XPOS gain 0.4
+LAS on the dev part; with 15, no more than UPOS has (Uyghur), they lose 1.4.
+"""
 
 MIN_TAGGED = 0.95
 """Share of words that need an XPOS before automata generate it. Chosen by hand, not tuned."""
@@ -191,10 +195,12 @@ def _tag_column(sentences: Sequence[Sentence], column: str) -> str:
 
 
 def _suits_automata(sentences: Sequence[Sentence]) -> bool:
-    """Whether nearly all words have an XPOS, and there are not too many different ones."""
+    """Whether nearly all words have an XPOS no coarser than UPOS, and there are not too many different ones."""
     seen = Counter(tag for sentence in sentences for tag in sentence.xpos)
-    missing = seen.pop("_", 0)
-    return len(seen) <= MAX_TAGS and missing <= (1.0 - MIN_TAGGED) * (seen.total() + missing)
+    n_missing = seen.pop("_", 0)
+    n_coarse = len({tag for sentence in sentences for tag in sentence.upos} - {"_"})
+    n_words = seen.total() + n_missing
+    return n_coarse <= len(seen) <= MAX_TAGS and n_missing <= (1.0 - MIN_TAGGED) * n_words
 
 
 def _summed(seen: Counter[tuple[str, str, str]], place: int) -> Counter[str]:

@@ -127,6 +127,7 @@ def learn_labels(
     *,
     n_epochs: int,
     rng: np.random.Generator,
+    n_jobs: int = 1,
     report: Report = silent,
 ) -> Labels:
     """Learn from the label of every word, (n_tokens,); heads (n_tokens,) int64 as in CoNLL-U.
@@ -157,9 +158,8 @@ def learn_labels(
     def step(found: tuple[Scored, np.ndarray], now: int) -> None:
         _climb(*found, len(names), weights, now)
 
-    fitted = fit_weights(
-        score, step, [weights], np.arange(len(encoded)), n_epochs=n_epochs, batch_size=1, rng=rng, report=report
-    )
+    examples = np.arange(len(encoded))
+    fitted = fit_weights(score, step, [weights], examples, n_epochs=n_epochs, rng=rng, n_jobs=n_jobs, report=report)
     return replace(labels, weights=fitted.tables[0])
 
 

@@ -196,4 +196,14 @@ def _learn_labels(
     rng: np.random.Generator,
 ) -> Labels:
     with progress(name, LABEL_EPOCHS, enabled=settings.verbose) as report:
-        return learn_labels(given, encoded, heads, n_tags, letters, n_epochs=LABEL_EPOCHS, rng=rng, report=report)
+        return learn_labels(
+            given,
+            encoded,
+            heads,
+            n_tags,
+            letters,
+            n_epochs=LABEL_EPOCHS,
+            rng=rng,
+            n_jobs=settings.n_jobs,
+            report=report,
+        )
