@@ -59,7 +59,7 @@ def test_replace_names_columns(files: Path, capsys: pytest.CaptureFixture[str]) 
     arguments = ["predict", str(files / "model"), str(files / "test.conllu")]
     assert main([*arguments, "--replace", "upos, deprel"]) == 0
     capsys.readouterr()
-    assert main([*arguments, "--replace", "misc"]) == 1
+    assert main([*arguments, "--replace", "misc"]) == 2
     assert "column 'misc' is not filled in by a pipeline" in capsys.readouterr().err
 
 
@@ -69,12 +69,12 @@ def test_evaluate_prints_the_promised_keys(files: Path, capsys: pytest.CaptureFi
         scores = json.loads(capsys.readouterr().out)
         promised = {"tokens", "sentences", "words", "upos", "xpos", "ufeats", "lemmas", "uas", "las", "mlas", "blex"}
         assert promised <= set(scores)
-    assert main(["evaluate", str(files / "model"), str(files / "test.conllu"), "--from", "lemmas"]) == 1
+    assert main(["evaluate", str(files / "model"), str(files / "test.conllu"), "--from", "lemmas"]) == 2
     assert "--from" in capsys.readouterr().err
 
 
 def test_unknown_input_is_refused_by_its_option(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(files / "model"), str(files / "test.txt"), "--input", "pdf"]) == 1
+    assert main(["predict", str(files / "model"), str(files / "test.txt"), "--input", "pdf"]) == 2
     assert "--input 'pdf' is unknown; choose one of auto, raw" in capsys.readouterr().err
 
 

@@ -136,10 +136,10 @@ def test_other_things_than_text_are_refused(pipeline: Pipeline) -> None:
 
 def test_broken_files_are_named(pipeline: Pipeline, tmp_path: Path) -> None:
     (tmp_path / "latin1.txt").write_bytes("fine\nlängs\n".encode("latin1"))
-    with pytest.raises(InputError, match=r"latin1.txt, line 2: .*UTF-8"):
+    with pytest.raises(InputError, match=r"latin1.txt:2: .*UTF-8"):
         list(pipeline.stream(tmp_path / "latin1.txt"))
     (tmp_path / "cycle.conllu").write_text("1\ta\t_\tX\t_\t_\t2\tdep\t_\t_\n2\tb\t_\tX\t_\t_\t1\tdep\t_\t_\n\n")
-    with pytest.raises(InputError, match=r"cycle.conllu, line 1: .*cycle"):
+    with pytest.raises(InputError, match=r"cycle.conllu:1: .*cycle"):
         Pipeline().fit(tmp_path / "cycle.conllu")
 
 
