@@ -18,7 +18,7 @@ from numba import njit
 
 from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find_place, step_weight
 
-__all__ = ["label_pair_places", "label_pair_scores", "step_tokens", "token_places", "token_scores"]
+__all__ = ["label_pair_places", "label_pair_scores", "places_within", "step_tokens", "token_places", "token_scores"]
 
 BEFORE, BEYOND, WITHIN = 1, 2, 3
 """Values of atoms before the first token, behind the last one, and the first value that a column may have."""
@@ -44,6 +44,33 @@ def token_places(columns: np.ndarray, types: np.ndarray, atoms: np.ndarray, size
                     break
                 at = i + atoms[t, a, 1]
                 value = BEFORE if at < 0 else BEYOND if at >= n else columns[column, types[at]] + WITHIN
+                key = (key ^ np.uint64(value)) * MIX
+                key ^= key >> np.uint64(29)
+            places[i, t] = find_place(key * STIR, shift)
+    return places
+
+
+@njit(cache=True, nogil=True)
+def places_within(columns: np.ndarray, at: np.ndarray, bounds: np.ndarray, atoms: np.ndarray, size: int) -> np.ndarray:
+    """The same for some positions of a long text.
+
+    columns (c, n) int64, not negative; at (m,): the positions; bounds (m, 2): where the part of the text that features
+    of each may see begins and ends; atoms (t, a, 2) int64. Returns (m, t) int64, equal to :func:`token_places` of the
+    part of the text.
+    """
+    n_templates, n_atoms, _ = atoms.shape
+    shift = np.uint64(64 - int(np.log2(size) + 0.5))
+    places = np.empty((len(at), n_templates), np.int64)
+    for i in range(len(at)):
+        begin, end = bounds[i, 0], bounds[i, 1]
+        for t in range(n_templates):
+            key = np.uint64(t + 1) * STIR
+            for a in range(n_atoms):
+                column = atoms[t, a, 0]
+                if column < 0:
+                    break
+                seen = at[i] + atoms[t, a, 1]
+                value = BEFORE if seen < begin else BEYOND if seen >= end else columns[column, seen] + WITHIN
                 key = (key ^ np.uint64(value)) * MIX
                 key ^= key >> np.uint64(29)
             places[i, t] = find_place(key * STIR, shift)

@@ -27,7 +27,17 @@ from numba import njit
 
 from spectragram.inference.hashed import MIX
 
-__all__ = ["CATEGORIES", "COLUMNS", "GAP", "NO_GAP", "PARAGRAPH_END", "Text", "character_columns", "read_text"]
+__all__ = [
+    "CATEGORIES",
+    "COLUMNS",
+    "GAP",
+    "NO_GAP",
+    "PARAGRAPH_END",
+    "Text",
+    "character_columns",
+    "paragraph_bounds",
+    "read_text",
+]
 
 COLUMNS = "clkxpsartnmdby"
 """A letter for each column."""
@@ -91,6 +101,13 @@ def read_text(paragraphs: list[str]) -> Text:
         gaps[-1] = PARAGRAPH_END
     own = codes[places]
     return Text(places, own, np.where(own < TABLE_SIZE, lower_of[within[places]], own), kinds[places], gaps)
+
+
+def paragraph_bounds(text: Text) -> np.ndarray:
+    """The first character of the paragraph of each character, and the one behind its last: int64 (n, 2)."""
+    ends = np.flatnonzero(text.gaps == PARAGRAPH_END) + 1
+    sizes = np.diff(ends, prepend=0)
+    return np.stack([np.repeat(ends - sizes, sizes), np.repeat(ends, sizes)], axis=1)
 
 
 @njit(cache=True, nogil=True, inline="always")
