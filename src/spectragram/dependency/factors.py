@@ -56,12 +56,16 @@ ARC_TEMPLATES = """
     t0 t+1 | t0 t-1   t0 t-1 | t0 t-1   t0 t+1 | t0 t+1   t0 t-1 | t0 t+1   t0 t+1 | t0 t-1 *  t0 t-1 | t0 t+1 *
     t0 t+1 | t0 *     t0 t-1 | t0 *   t0 | t0 t-1 *     t0 | t0 t+1 *
     t0 | t0 t+1 t+2   t0 t-1 t-2 | t0   t0 t+1 t+2 | t0   t0 | t0 t-1 t-2
+    t0 t+1 t-1 | t0 t+1 t-1           c0 c+1 | c0 c-1   c0 c-1 | c0 c-1   c0 c+1 | c0 c+1     c0 c-1 | c0 c+1
+    c0 c+1 c-1 | c0 c+1 c-1
     w0 | *            | w0 *          w0 | t0           w0 | t0 *         t0 | w0         t0 | w0 *      w0 | w0
     w0 | t0 t+1       w0 | t0 t-1     t0 t+1 | w0       t0 t-1 | w0       w0 | o0 *       o0 | w0 *
-    m0 | t0 *         t0 | m0 *       m0 | m0           m0 | t0 k0        t0 k0 | m0
+    m0 | t0 *         t0 | m0 *       m0 | m0           m0 | t0 k0        t0 k0 | m0      m0 | m0 *
+    m0 | t0 m-1       t0 | t0 m-1 *   t0 | t0 m+1       t0 m-1 | t0       t0 m+1 | t0
     s0 | t0 *         t0 | s0 *
     t0 f0 | *         | t0 f0 *       t0 f0 | t0 *      t0 | t0 f0 *      t0 f0 | t0 f0
     t0 k0 | t0 k0 *   t0 | t0 =       t0 | t0 = *       t0 k0 | t0 k0 =   t0 | t0 k0 t+1 k+1      t0 | t0 k0 t-1 k-1
+    t0 k0 | t0 k0 t+1   t0 k0 t+1 | t0 k0   t0 k0 t-1 | t0 k0   t0 k0 | t0 k0 t-1
 """
 ARC_BETWEEN = "t0 | t0"
 STOP_TEMPLATES = """
@@ -128,7 +132,9 @@ class Templates:
 
 def usable_letters(alphabet: Alphabet, *, words: bool) -> str:
     """The rows that hold anything and may be looked at; without ``words`` none that depends on the word itself."""
-    letters = "tc" + alphabet.surface.letters + ("=" if alphabet.surface.attributes else "")
+    letters = "t" + alphabet.surface.letters + ("=" if alphabet.surface.attributes else "")
+    if alphabet.column == "xpos":
+        letters += "c"  # otherwise it is the tag again
     return letters if words else "".join(letter for letter in letters if letter not in WORD_LETTERS)
 
 

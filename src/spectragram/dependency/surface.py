@@ -60,7 +60,7 @@ class Surface:
     def of(cls, sentences: Sequence[Sentence], column: str) -> Self:
         """The rows for a treebank whose automata generate the tags of ``column``."""
         other = "upos" if column == "xpos" else "xpos"
-        filled = {"o": is_filled(sentences, other), "m": is_filled(sentences, "lemma")}
+        filled = {"o": is_filled(sentences, other)}
         filled["f"] = filled["k"] = is_filled(sentences, "feats")
         bundles = Counter(bundle for sentence in sentences for bundle in sentence.column("feats"))
         counts = Counter[str]()
