@@ -15,6 +15,7 @@ LAYERS: list[tuple[str, list[tuple[str, str]]]] = [
         "on top",
         [("cli", "parse arguments, call, print"), ("plots", "pictures and pages"), ("reproduce", "the papers' tables")],
     ),
+    ("of tasks", [("pipeline", "Pipeline: raw text to trees, made of tagging and dependency")]),
     (
         "tasks",
         [
