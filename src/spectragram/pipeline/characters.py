@@ -31,6 +31,7 @@ __all__ = [
     "CATEGORIES",
     "COLUMNS",
     "GAP",
+    "LAST_DIGIT",
     "NO_GAP",
     "PARAGRAPH_END",
     "Text",

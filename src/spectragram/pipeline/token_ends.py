@@ -53,7 +53,7 @@ TEMPLATES = """
     y0 l0 k+1   y0 k0 l+1   y0 l0 k-1 k+1
     y0 p0       y0 s0       y0 p0 s0    y0 a0       y0 r0       y0 a0 r0    y0 a0 l+1   y0 r0 l0    y0 a0 k+1 k+2
     y0 x0 k0 k+1            y0 x0 t0    y0 b0 b+1 x0            y0 p0 n0    y0 p0 s0 d0 y0 l0 d0    y0 a0 l+1 d0
-    y0 p0 m0
+    y0 p0 m0    y0 x0 l+1   y0 x0 l+1 d0            y0 x0 l0 l+1
 """
 """All of them know what kinds of characters meet. Without that, the letters of a word say that it goes on, whatever
 follows: a comma behind an unknown word then stays with the word."""
