@@ -28,7 +28,7 @@ __all__ = [
     "segment_marginals",
 ]
 
-N_LENGTHS, N_BALANCES, N_VERBS = 32, 6, 16
+N_LENGTHS, N_BALANCES = 32, 6
 N_KINDS = 64
 """Weights of kinds: of lengths, of balances, of numbers of verbs, and room up to a power of two."""
 LEAST_CUT = -12.0
