@@ -24,8 +24,8 @@ def random_case(seed: int, n: int = 7) -> tuple[np.ndarray, Shape, np.ndarray]:
     rng = np.random.default_rng(seed)
     nested = np.append(0, np.cumsum(rng.integers(-1, 2, n)))
     mirrored = np.append(0, np.cumsum(rng.integers(0, 2, n)))
-    weighed = np.append(0, np.cumsum(rng.integers(0, 2, n)))
-    return rng.normal(size=n), Shape(length_buckets(LONGEST), nested, mirrored, weighed), rng.normal(size=N_KINDS)
+    verbs = np.append(0, np.cumsum(rng.integers(0, 2, n)))
+    return rng.normal(size=n), Shape(length_buckets(LONGEST), nested, mirrored, verbs), rng.normal(size=N_KINDS)
 
 
 def every_segmentation(n: int) -> list[np.ndarray]:
@@ -45,8 +45,8 @@ def score(borders: np.ndarray, cuts: np.ndarray, shape: Shape, kinds: np.ndarray
         odd = (shape.mirrored[j] - shape.mirrored[i]) % 2
         balance = 32 + 2 * {0: 0, 1: 1, -1: 2}[int(nested)] + odd
         size = sum(j - i > bound for bound in (2, 5, 11))
-        verbs = 38 + 4 * size + min(3, int(shape.weighed[j] - shape.weighed[i]))
-        total += cuts[j - 1] + kinds[shape.buckets[j - i]] + kinds[balance] + kinds[verbs]
+        activity = 38 + 4 * size + min(3, int(shape.verbs[j] - shape.verbs[i]))
+        total += cuts[j - 1] + kinds[shape.buckets[j - i]] + kinds[balance] + kinds[activity]
     return float(total)
 
 

@@ -8,6 +8,7 @@ import pytest
 from spectragram.inference.token_factors import (
     label_pair_places,
     label_pair_scores,
+    places_within,
     step_tokens,
     token_places,
     token_scores,
@@ -29,6 +30,15 @@ def test_places_depend_on_what_atoms_see() -> None:
     assert places[2, 1] == places[4, 1] != places[1, 1]  # after 1, after 1, after 0
     assert places[0, 2] != places[4, 2]  # followed by 6 and by the end
     assert len(set(places[:, 0]) & set(places[:, 1])) == 0  # templates have places of their own
+
+
+def test_positions_in_a_long_text_see_their_part_of_it() -> None:
+    columns = np.array([[0, 1, 2, 1, 0, 2], [5, 6, 6, 7, 5, 5]])
+    first, second = np.arange(0, 4), np.arange(4, 6)
+    expected = np.concatenate([token_places(columns, part, ATOMS, SIZE) for part in (first, second)])
+    at = np.array([0, 3, 4, 5])
+    bounds = np.array([[0, 4], [0, 4], [4, 6], [4, 6]])
+    np.testing.assert_array_equal(places_within(columns, at, bounds, ATOMS, SIZE), expected[at])
 
 
 def test_the_two_ends_of_a_sequence_differ() -> None:

@@ -4,8 +4,8 @@ A sequence of n items is cut into segments. The score of a segmentation is that 
 
     p(segments | x)  ~  prod_{segments [i, j)}  exp( cut(j) + kind_weight(i, j) )
 
-What kind of segment [i, j) is depends on its length and on what is left open in it: for every position two counts are
-given (brackets that are open, quotes so far), and the segment sees their differences.
+What kind of segment [i, j) is depends on its length and on what is left open in it: for every position three counts are
+given (brackets that are open, quotes so far, verbs so far), and the segment sees their differences.
 
 Segments of at most ``longest`` items and cuts at candidates only are considered, so that the cost is linear in n. Log
 space is used throughout: segments are long, and their number varies.
@@ -28,26 +28,26 @@ __all__ = [
     "segment_marginals",
 ]
 
-N_LENGTHS, N_BALANCES, N_WEIGHED = 32, 6, 16
+N_LENGTHS, N_BALANCES = 32, 6
 N_KINDS = 64
-"""Weights of kinds: of lengths, of balances, and room up to a power of two."""
+"""Weights of kinds: of lengths, of balances, of numbers of verbs, and room up to a power of two."""
 LEAST_CUT = -12.0
 """A cut with a smaller score is not considered: even between neutral neighbours its probability is below 1e-5."""
-IMPOSSIBLE = -1e30
+IMPOSSIBLE = -1e30  # instead of minus infinity, whose differences are not numbers
 
 
 class Shape(NamedTuple):
     """What the kind of a segment depends on.
 
     buckets (longest + 1,) int64: where the weight of each length is; nested (n + 1,) int64: brackets opened minus
-    brackets closed before each position; mirrored and weighed (n + 1,) int64: number of quotes and of verbs before each
+    brackets closed before each position; mirrored and verbs (n + 1,) int64: number of quotes and of verbs before each
     position.
     """
 
     buckets: np.ndarray
     nested: np.ndarray
     mirrored: np.ndarray
-    weighed: np.ndarray
+    verbs: np.ndarray
 
 
 def length_buckets(longest: int) -> np.ndarray:
@@ -92,7 +92,7 @@ def _verbs(shape: Shape, i: int, j: int) -> int:
     """Where the weight of the number of verbs in [i, j), given its length, is."""
     length = j - i
     size = 0 if length <= 2 else 1 if length <= 5 else 2 if length <= 11 else 3
-    return N_LENGTHS + N_BALANCES + 4 * size + min(shape.weighed[j] - shape.weighed[i], 3)
+    return N_LENGTHS + N_BALANCES + 4 * size + min(shape.verbs[j] - shape.verbs[i], 3)
 
 
 @njit(cache=True, nogil=True, inline="always")

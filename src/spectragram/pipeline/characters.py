@@ -10,6 +10,7 @@ end of the paragraph). A run of characters without white space is a chunk.
     t  shape of the chunk                   n  the next chunk     m  the chunk before     d  how the next chunk begins
     b  block of 128 code points
     y  kinds of this character and the next one (letter, digit, other)
+    h  number of letters, without marks, or of digits in the run that ends here: 1, 2, 3, or more
 
 Everything but c is blind to case. Other columns would give features other places: raise
 :data:`spectragram.inference.hashed.VERSION` after a change.
@@ -31,6 +32,7 @@ __all__ = [
     "CATEGORIES",
     "COLUMNS",
     "GAP",
+    "LAST_DIGIT",
     "NO_GAP",
     "PARAGRAPH_END",
     "Text",
@@ -39,13 +41,13 @@ __all__ = [
     "read_text",
 ]
 
-COLUMNS = "clkxpsartnmdby"
+COLUMNS = "clkxpsartnmdbyh"
 """A letter for each column."""
 NO_GAP, GAP, PARAGRAPH_END = 0, 1, 2
 """What follows a character."""
 CATEGORIES = re.findall(r"..", "--LuLtLlLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoCcCfCsCoCnZsZlZp")
 """White space, whatever its category, and the categories of Unicode in an order in which groups are ranges."""
-SPACE, UPPER, TITLE, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 8, 9, 11
+SPACE, UPPER, TITLE, LAST_LETTER, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 5, 8, 9, 11
 TABLE_SIZE = 0x20000
 """Code points whose category is looked up; the planes above hold rare Chinese characters and private use."""
 LONGEST_PLACE = 7
@@ -127,7 +129,7 @@ def character_columns(text: Text) -> np.ndarray:
     """The columns of all characters, int64 (n_columns, n)."""
     _, codes, lower, kinds, gaps = text
     n = len(codes)
-    columns = np.zeros((14, n), np.int64)
+    columns = np.zeros((15, n), np.int64)
     before = np.int64(0)
     begin = 0
     while begin < n:
@@ -167,7 +169,7 @@ def _chunk_columns(
 ) -> None:
     """Fill in the columns of the characters begin .. end - 1 of one chunk that do not depend on other chunks."""
     left, run, shape = np.uint64(7), np.uint64(7), np.uint64(7)
-    last_group, last_mark = -1, np.int64(-1)
+    last_group, last_mark, length = -1, np.int64(-1), 0
     for i in range(begin, end):
         gap = np.int64(gaps[i])
         columns[0, i] = codes[i] * 4 + gap
@@ -179,6 +181,8 @@ def _chunk_columns(
         group = _group(kinds[i])
         run = _extend(run if group == last_group else np.uint64(7), lower[i])
         columns[6, i] = np.int64(run & NUMBER_BITS)
+        length = (length if group == last_group else 0) + (kinds[i] <= LAST_LETTER or kinds[i] > LAST_MARK)
+        columns[14, i] = min(length, 4)
         mark = np.int64(kinds[i]) if group <= 2 else codes[i] + 64
         if mark != last_mark:
             shape = _extend(shape, mark)

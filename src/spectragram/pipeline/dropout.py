@@ -30,7 +30,8 @@ class Dropout:
     def choose(self, example: int, places: np.ndarray) -> np.ndarray:
         """Some of the columns of ``places`` (n, t), each with probability ``kept``; at least one."""
         self._visits[example] += 1
-        drawn = np.random.default_rng([self._seed, example, self._visits[example]]).random(places.shape[1])
+        rng = np.random.default_rng([self._seed, example, int(self._visits[example])])
+        drawn = rng.random((places.shape[1],))
         drawn[drawn.argmin()] = 0.0
         return places[:, drawn < self.kept]
 

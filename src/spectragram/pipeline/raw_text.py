@@ -76,7 +76,9 @@ def surface_tokens(sentence: Sentence) -> list[SurfaceToken]:
     Empty nodes are not in the text. For the words of a multiword token, only its own row says what follows.
     """
     tokens: list[SurfaceToken] = []
-    form, misc, words, tags, last = "", "", [], [], 0  # of the multiword token whose words are being read
+    form, misc, last = "", "", 0  # of the multiword token whose words are being read
+    words: list[str] = []
+    tags: list[str] = []
     for row in sentence.rows:
         if "-" in row[ID]:
             form, misc, words, tags, last = row[FORM], row[MISC], [], [], int(row[ID].partition("-")[2])

@@ -36,7 +36,7 @@ from spectragram.inference.segments import (
 )
 from spectragram.inference.token_factors import step_tokens, token_places, token_scores
 from spectragram.learning.factors import fit_weights, parse_atoms, require_table, split_templates, start_weights
-from spectragram.pipeline.characters import CATEGORIES, PARAGRAPH_END, Text, read_text
+from spectragram.pipeline.characters import CATEGORIES, LAST_DIGIT, PARAGRAPH_END, Text, read_text
 from spectragram.pipeline.dropout import Dropout, freeze_rare
 from spectragram.pipeline.raw_text import Paragraph
 from spectragram.pipeline.token_ends import token_stops
@@ -108,7 +108,7 @@ def token_columns(text: Text, stops: np.ndarray) -> np.ndarray:
         last_mark = np.int64(-1)
         for i in range(begin, end):
             exact, small = _extend(exact, codes[i]), _extend(small, lower[i])
-            mark = np.int64(kinds[i]) if kinds[i] <= 11 else codes[i] + 64
+            mark = np.int64(kinds[i]) if kinds[i] <= LAST_DIGIT else codes[i] + 64
             if mark != last_mark:
                 shape = _extend(shape, mark)
             last_mark = mark
@@ -123,7 +123,7 @@ def token_columns(text: Text, stops: np.ndarray) -> np.ndarray:
                 last_two = _extend(last_two, lower[i])
         columns[10, t] = np.int64(last_four & NUMBER_BITS)
         kind = np.int64(kinds[end - 1])
-        columns[11, t] = (min(kind, 9) if kind <= 11 else codes[end - 1] + 16) * 2 + np.int64(gaps[end - 1] != 0)
+        columns[11, t] = (kind if kind <= LAST_DIGIT else codes[end - 1] + 16) * 2 + np.int64(gaps[end - 1] != 0)
         columns[0, t] = np.int64(exact & NUMBER_BITS)
         columns[1, t] = np.int64(small & NUMBER_BITS)
         columns[2, t] = np.int64(shape & NUMBER_BITS)

@@ -53,7 +53,8 @@ TEMPLATES = """
     y0 l0 k+1   y0 k0 l+1   y0 l0 k-1 k+1
     y0 p0       y0 s0       y0 p0 s0    y0 a0       y0 r0       y0 a0 r0    y0 a0 l+1   y0 r0 l0    y0 a0 k+1 k+2
     y0 x0 k0 k+1            y0 x0 t0    y0 b0 b+1 x0            y0 p0 n0    y0 p0 s0 d0 y0 l0 d0    y0 a0 l+1 d0
-    y0 p0 m0
+    y0 p0 m0    y0 x0 l+1   y0 x0 l+1 d0            y0 x0 l0 l+1            y0 h0 l+1   y0 h0 k+1   y0 h0 l+1 d0
+    y0 h0 l+1 l-1
 """
 """All of them know what kinds of characters meet. Without that, the letters of a word say that it goes on, whatever
 follows: a comma behind an unknown word then stays with the word."""
@@ -63,13 +64,13 @@ become larger. On three held-out parts of each small treebank, 8 characters are 
 99.71 and 99.63): a step for few characters is a better step."""
 BATCH = 1
 """Examples in a batch. Chosen among 1, 2 and 4 in the same way."""
-KEPT = 0.7
-"""Share of the templates that an example sees in training. Chosen among 0.5, 0.7 and 1 in the same way (99.69, 99.72
-and 99.69)."""
+KEPT = 0.85
+"""Share of the templates that an example sees in training. Chosen among 0.5, 0.7, 0.85 and 1 in the same way, in two
+rounds (99.69, 99.72 and 99.69 without 0.85; then 99.75 and 99.77 for 0.7 and 0.85)."""
 RATE = 0.3
 """Step size of AdaGrad. Chosen among 0.1 and 0.3 in the same way (99.72 and 99.73)."""
-N_EPOCHS = 6
-"""Passes over the training text. Chosen among 3, 6 and 12 in the same way; 12 are not better."""
+N_EPOCHS = 12
+"""Passes over the training text. Chosen among 3, 6 and 12 in the same way (99.53, 99.63, 99.65 in the first round)."""
 RARE = 1e-3
 """Kinds of characters between which a smaller share of tokens ends are closed. Chosen by hand: between letters it is
 0.0001 at most in the treebanks with spaces between words that this was developed on."""

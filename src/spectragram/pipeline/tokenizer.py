@@ -172,7 +172,8 @@ class Tokenizer:
 
     def to_state(self) -> State:
         """Plain values and arrays, for model files."""
-        values, arrays = {}, {}
+        values: dict[str, Any] = {}
+        arrays: dict[str, Any] = {}
         for name, part in self._parts().items():
             values[name], own = part.to_state()
             arrays |= prefixed(name, own)
