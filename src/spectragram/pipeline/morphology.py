@@ -11,7 +11,7 @@ those that are given but not asked for are evidence.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +34,8 @@ from spectragram.tagging.settings import settings_of
 
 __all__ = ["MORPHOLOGY_PRESETS", "Morphology", "MorphologySettings", "learn_morphology"]
 
+TAGGER_RATE = 0.1
+"""Step size of the factors of the tagger. Chosen on the dev parts of eight small treebanks among 0.05, 0.1 and 0.3."""
 EMPTY = "_"
 """What CoNLL-U writes where there is no value."""
 
@@ -152,7 +154,7 @@ class Morphology:
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`; ``ValueError`` or ``KeyError`` for what does not fit together."""
-        kinds = {"analyser": Analyser, "tagger": TaggerModel, "lemmatizer": Lemmatizer}
+        kinds: dict[str, Any] = {"analyser": Analyser, "tagger": TaggerModel, "lemmatizer": Lemmatizer}
         parts: dict[str, Any] = dict.fromkeys(kinds)
         for name, kind in kinds.items():
             if name in values:
@@ -253,5 +255,6 @@ def _learn_tagger(
     tagger = Tagger(
         n_models=settings.n_taggers, n_epochs=settings.tagger_epochs, decoding="marginal", random_state=seed
     )
-    model, _ = train(as_labelled(forms, upos), settings_of(tagger, frames=False), n_jobs=1)
+    chosen = replace(settings_of(tagger, frames=False), rate=TAGGER_RATE)
+    model, _ = train(as_labelled(forms, upos), chosen, n_jobs=1)
     return model
