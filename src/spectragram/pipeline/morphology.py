@@ -35,8 +35,8 @@ from spectragram.tagging.settings import settings_of
 __all__ = ["MORPHOLOGY_PRESETS", "Morphology", "MorphologySettings", "learn_morphology"]
 
 SMALL = 100_000
-"""Words below which a treebank is small. Chosen by hand, not tuned: those that were tried have 5,000 to 34,000 words, and
-EWT 200,000."""
+"""Words below which a treebank is small. Chosen by hand, not tuned: those that were tried have 5,000 to 34,000 words,
+and EWT has 200,000."""
 RATE_OF_SMALL = 0.1
 """Step size of the factors of the tagger for small treebanks. Chosen on the dev parts of eight of them among 0.05, 0.1
 and 0.3. For EWT the tagger's own step size is better."""
@@ -67,8 +67,8 @@ MORPHOLOGY_PRESETS = {
     "default": MorphologySettings(),
     "best": MorphologySettings(n_taggers=2),
 }
-"""On the dev parts of eight small treebanks 4 epochs of the analyser were better than 7, one tagger gained 0.2 UPOS over
-none, and a second one nothing that is more than chance."""
+"""On the dev parts of eight small treebanks 4 epochs of the analyser were better than 7, one tagger gained 0.2 UPOS
+over none, and a second one next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -212,23 +212,14 @@ def learn_morphology(
     report : callable
         Called after every epoch of the analyser and of the lemmatizer.
     """
-    if isinstance(settings, str):
-        if settings not in MORPHOLOGY_PRESETS:
-            raise ParameterError("settings", settings, remedy=f"choose among {', '.join(MORPHOLOGY_PRESETS)}")
-        settings = MORPHOLOGY_PRESETS[settings]
+    settings = _resolved(settings)
     kept = [sentence for sentence in sentences if len(sentence)]
     if not kept:
         raise InputError("no words to learn from", remedy="give at least one sentence")
     forms = [sentence.forms for sentence in kept]
     analyses = [list(zip(*(s.column(name) for name in COLUMNS), strict=True)) for s in kept]
-    flat = [analysis for sentence in analyses for analysis in sentence]
-    has = [any(analysis[c] != EMPTY for analysis in flat) for c in range(len(COLUMNS))]
-    examples = [
-        (form, analysis, lemma)
-        for sentence, own in zip(kept, analyses, strict=True)
-        for form, analysis, lemma in zip(sentence.forms, own, sentence.lemmas, strict=True)
-        if lemma != EMPTY or form == EMPTY
-    ]
+    has = [any(a[c] != EMPTY for own in analyses for a in own) for c in range(len(COLUMNS))]
+    examples = _examples(kept, analyses)
     seeds = np.random.SeedSequence(random_state).spawn(2)
 
     def analyser() -> Analyser:
@@ -240,17 +231,32 @@ def learn_morphology(
 
     def lemmatizer() -> Lemmatizer:
         rng = np.random.default_rng(seeds[1])
-        parts = zip(*examples, strict=True)
-        return learn_lemmatizer(*parts, n_epochs=settings.lemma_epochs, rng=rng, report=report)
+        return learn_lemmatizer(*zip(*examples, strict=True), n_epochs=settings.lemma_epochs, rng=rng, report=report)
 
-    wanted = {"analyser": any(has), "tagger": has[0] and settings.n_taggers > 0, "lemmatizer": bool(examples)}
     learners: dict[str, Callable[[], Any]] = {"analyser": analyser, "tagger": tagger, "lemmatizer": lemmatizer}
+    wanted = {"analyser": any(has), "tagger": has[0] and settings.n_taggers > 0, "lemmatizer": bool(examples)}
     names = [name for name in learners if wanted[name]]
-    parts = dict.fromkeys(learners) | dict(
-        zip(names, map_threads(lambda name: learners[name](), names, n_jobs), strict=True)
-    )
+    learned = map_threads(lambda name: learners[name](), names, n_jobs)
     columns = [name for name, there in zip(COLUMNS, has, strict=True) if there] + ["lemma"] * bool(examples)
-    return Morphology(tuple(columns), **parts)
+    return Morphology(tuple(columns), **(dict.fromkeys(learners) | dict(zip(names, learned, strict=True))))
+
+
+def _resolved(settings: MorphologySettings | str) -> MorphologySettings:
+    if not isinstance(settings, str):
+        return settings
+    if settings not in MORPHOLOGY_PRESETS:
+        raise ParameterError("settings", settings, remedy=f"choose among {', '.join(MORPHOLOGY_PRESETS)}")
+    return MORPHOLOGY_PRESETS[settings]
+
+
+def _examples(sentences: Sequence[Sentence], analyses: Sequence[Sequence[Analysis]]) -> list[tuple[str, Analysis, str]]:
+    """Words with their analyses and lemmas, where they have one."""
+    return [
+        (form, analysis, lemma)
+        for sentence, own in zip(sentences, analyses, strict=True)
+        for form, analysis, lemma in zip(sentence.forms, own, sentence.lemmas, strict=True)
+        if lemma != EMPTY or form == EMPTY
+    ]
 
 
 def _learn_tagger(
