@@ -169,20 +169,11 @@ def test_labels_that_only_held_out_sequences_have_do_no_harm(columns: int) -> No
     labels = [list(sequence) for sequence in Y]
     for number in (9, len(Y) - 1):
         labels[number][0] = f"RARE{number}"
+    observed = read_observations(tokens)
+    encoded, vocabulary = encode_labels(labels, observed.offsets)
     with np.errstate(divide="raise", invalid="raise"):
-        templates = {
-            number: choose_templates(
-                observed := read_observations(tokens),
-                encode_labels(given, observed.offsets)[0],
-                len({label for sequence in given for label in sequence}),
-                kappa=3.0,
-                by_looks=True,
-                seed=0,
-            )
-            for number, given in enumerate((Y, labels))
-        }
-        tagger = Tagger(2, max_iter=1, n_models=1, n_epochs=1, n_jobs=1).fit(tokens, labels)
-        assert prefers_looks(observed, encode_labels(labels, observed.offsets)[0], len(tagger.labels_), 3.0) in (0, 1)
-    assert templates[0] == templates[1]
+        prefers_looks(observed, encoded, len(vocabulary), 3.0)
+        choose_templates(observed, encoded, len(vocabulary), kappa=3.0, by_looks=True, seed=0)
+        tagger = Tagger(2, max_iter=1, n_models=1, n_epochs=4, n_jobs=1).fit(tokens, labels)
     assert np.isfinite(np.concatenate(tagger.marginals(tokens))).all()
-    assert tagger.score(tokens, labels) > 0.9
+    assert tagger.score(tokens, labels) > 0.95

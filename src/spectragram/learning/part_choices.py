@@ -29,9 +29,13 @@ from spectragram.learning.words import BackOffTree
 __all__ = ["MOST_CANDIDATES", "PartModel", "learn_parts", "make_parts"]
 
 MOST_CANDIDATES = 24
-"""Labels that a token may have at most. Chosen by hand, not tuned: a bound on time."""
+"""Labels that a token may have at most, a bound on time. On the dev parts of five small treebanks with many features 50
+of them, at least 1e-5 as probable as the best, gained 0.05 UFeats."""
 LEAST_PROBABLE = 1e-4
-"""How probable a candidate must be, compared with the best one. Chosen by hand, not tuned."""
+"""How probable a candidate must be, compared with the best one; 1e-3 was worse on eight small treebanks."""
+TABLE_SCALE = 4
+"""Tables are this much larger than those of labels without parts. Chosen on the dev parts of eight small treebanks:
+0.1 UPOS and UFeats better than 1."""
 N_SHARDS = 8
 """Parts in which sequences are labelled; any number of at least that of cores would do."""
 
@@ -196,7 +200,7 @@ def learn_parts(
         Passes over the sequences. ``report`` is called after each.
     """
     n_linked = int(parts.linked.max(initial=-1)) + 1
-    table = empty_table(len(types)) if len(prior) > 1 else np.zeros(2, np.float32)
+    table = empty_table(TABLE_SCALE * len(types)) if len(prior) > 1 else np.zeros(2, np.float32)
     weights, links = start_weights(table), start_weights(np.zeros((n_linked, n_linked), np.float32))
     likely = labels_without_one(cells, prior, most=MOST_CANDIDATES, least=LEAST_PROBABLE)
     likely = likely if reweigh is None else reweigh(likely)

@@ -201,6 +201,7 @@ def learn_factors(
     offsets: np.ndarray,
     *,
     n_epochs: int,
+    rate: float = RATE,
     rng: np.random.Generator,
     judge: Callable[[Factors], float] | None = None,
     n_jobs: int = 1,
@@ -241,8 +242,8 @@ def learn_factors(
 
     def step(found: TokenGradients, now: int) -> None:
         places, of_tokens, of_pairs = found
-        step_tokens(places, of_tokens, weights, RATE, now)
-        step_tokens(pair_places, of_pairs, weights, RATE, now)
+        step_tokens(places, of_tokens, weights, rate, now)
+        step_tokens(pair_places, of_pairs, weights, rate, now)
 
     fitted = fit_weights(
         gradient,

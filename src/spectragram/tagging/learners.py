@@ -187,6 +187,7 @@ def _learn_factors(training: Training, lexicon: Lexicon, member: Member, seed: i
         labels,
         observed.offsets,
         n_epochs=settings.n_epochs,
+        rate=settings.rate,
         rng=np.random.default_rng([seed, FACTOR_STREAM]),
         judge=None if judge is None else lambda factors: judge(replace(member, factors=factors)),
         n_jobs=n_jobs,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spectragram.errors import ParameterError
+from spectragram.tagging.factors import RATE
 from spectragram.tagging.features import SPEECH_VIEWS, Views, text_views
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Settings:
         A label gets one state for every ``tokens_a_state`` tokens, at most ``n_states``.
     views : dict
         Templates that replace those of the usual views.
+    rate : float
+        Step size of the factors.
     """
 
     learner: str
@@ -83,6 +86,7 @@ class Settings:
     decoding: str
     views: Mapping[str, list[str]]
     random_state: int
+    rate: float = RATE
 
     @property
     def n_steps(self) -> int:
