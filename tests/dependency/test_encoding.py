@@ -120,8 +120,8 @@ def test_rows_of_the_surface_tell_values_apart() -> None:
 
 
 def test_letters_name_the_rows_that_hold_anything() -> None:
-    assert Alphabet.of([DOGS]).surface.letters == "ows"
-    assert Alphabet.of([DOGS.with_columns(xpos=["_"] * 4)]).surface.letters == "ws"
+    assert Alphabet.of([DOGS]).surface.letters == "owms"
+    assert Alphabet.of([DOGS.with_columns(xpos=["_"] * 4)]).surface.letters == "wms"
     full = DOGS.with_columns(feats=["_", "A=b", "_", "_"], lemma=["a", "_", "_", "_"])
     assert Alphabet.of([full]).surface.letters == "owmsfk"
 

@@ -55,11 +55,13 @@ def all_trees(n: int) -> list[tuple[int, ...]]:
 
 def test_the_gradient_is_that_of_the_likelihood_over_all_trees() -> None:
     number = int(np.argmin([abs(len(tree) - 4) for tree in TREES]))
-    columns, gold = ENCODED.columns(number), tuple(TREES[number].heads.tolist())
+    columns = ENCODED.columns(number)
+    # A tree that the automata find unlikely, so that the gradient is large.
+    gold = all_trees(columns.shape[1])[-1]
     assert 3 <= len(gold) <= 5
     rng = np.random.default_rng(0)
     empty = Factors.empty(LETTERS, 10)
-    arcs, stops = (rng.normal(size=empty.arc_weights.size).astype(np.float32) * 0.5 for _ in range(2))
+    arcs, stops = (rng.normal(size=empty.arc_weights.size).astype(np.float32) * 0.1 for _ in range(2))
     factors = empty.with_weights(arcs, stops)
     trees = all_trees(len(gold))
 
@@ -114,8 +116,8 @@ def test_a_judge_sees_factors_and_chooses_the_epoch() -> None:
 
 
 def test_templates_look_at_the_rows_they_may_look_at() -> None:
-    assert usable_letters(ALPHABET, words=True) == "tcows"
-    assert usable_letters(ALPHABET, words=False) == "tco"
+    assert usable_letters(ALPHABET, words=True) == "towmsc"
+    assert usable_letters(ALPHABET, words=False) == "toc"
     for family in (arc_templates, label_templates, pair_templates):
         few, many = family("to").listed, family("towmsfk=").listed
         assert 0 < len(few) < len(many)
