@@ -10,7 +10,9 @@ import pytest
 
 from spectragram import _compiled
 
-PRETEND = "import os; from unittest import mock\nwith mock.patch('os.access', lambda *_, **__: False): import spectragram\n"
+PRETEND = (
+    "import os; from unittest import mock\nwith mock.patch('os.access', lambda *_, **__: False): import spectragram\n"
+)
 """A process that may write nowhere, as far as the check can see."""
 USE = "import spectragram; from spectragram.inference.hashed import find_place; import numpy as np\n"
 CALL = "print(find_place(np.uint64(5), np.uint64(60)), os.environ.get('NUMBA_CACHE_DIR', ''))"

@@ -75,7 +75,7 @@ def test_evaluate_prints_the_promised_keys(files: Path, capsys: pytest.CaptureFi
 
 def test_unknown_input_is_refused_by_its_option(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(files / "model"), str(files / "test.txt"), "--input", "pdf"]) == 2
-    assert "--input 'pdf' is unknown; choose one of auto, raw" in capsys.readouterr().err
+    assert "--input pdf is unknown; choose one of auto, raw" in capsys.readouterr().err
 
 
 def test_inspect_draws_the_sentences_of_a_text(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
