@@ -188,7 +188,7 @@ def _chunk_columns(
             shape = _extend(shape, mark)
         last_group, last_mark = group, mark
         columns[12, i] = codes[i] >> 7
-        after = _group(kinds[i + 1]) if i + 1 < len(codes) else 0
+        after = _group(kinds[i + 1]) if gap != PARAGRAPH_END else 0
         columns[13, i] = (min(group, 3) * 4 + min(after, 3)) * 4 + gap
     right, run = np.uint64(9), np.uint64(9)
     last_group = -1
