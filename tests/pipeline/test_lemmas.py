@@ -28,6 +28,7 @@ VERB: Analysis = ("VERB", "_", "_")
         ("قالت", "قال"),
         ("a", "an"),
         ("İstanbul", "istanbul"),
+        ("İstanbul", "İstanbul"),
         ("ǅ", "ǆ"),
         ("straße", "STRASSE"),
         ("x", "_"),
@@ -63,8 +64,8 @@ def test_unknown_words_follow_the_rules_of_their_part_of_speech() -> None:
 def test_exceptions_are_remembered() -> None:
     # The most frequent lemma wins; an analysis that the word never had does not matter if its part of speech is known.
     other: Analysis = ("VERB", "_", "Tense=Past")
-    found = lemmatizer().predict(["mice", "Went", "saw", "saw"], [NOUN, VERB, VERB, other])
-    assert found == ["mouse", "go", "see", "see"]
+    found = lemmatizer().predict(["mice", "Went", "saw", "Went"], [NOUN, VERB, VERB, other])
+    assert found == ["mouse", "go", "see", "go"]
 
 
 def test_words_too_short_for_any_script_are_their_own_lemmas() -> None:

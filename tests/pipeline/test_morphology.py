@@ -9,6 +9,7 @@ from spectragram.data.conllu import Sentence
 from spectragram.errors import InputError, ParameterError
 from spectragram.pipeline.jackknife import fold_numbers, jackknife
 from spectragram.pipeline.morphology import Morphology, MorphologySettings, learn_morphology
+from spectragram.tagging.sequences import read_observations
 
 ENDINGS = {"Nom": "a", "Acc": "u", "Gen": "es"}
 STEMS = ["dom", "rek", "lip", "kot", "mis", "ptak", "wod", "plot", "las", "gor"]
@@ -71,6 +72,8 @@ def test_columns_that_are_given_are_kept_and_are_evidence(morphology: Morphology
     assert found.upos == ["VERB", "_", "VERB", "NEW"]
     assert found.column("feats")[0] == "Tense=Pres"
     assert found.xpos[:3] == ["V", "N", "V"]
+    # Lemmas are chosen for the values that are given, even for those that training has not seen.
+    assert morphology._analyses(read_observations([["kota"]]), {"upos": ["NEW"]}, 1)[0][0] == "NEW"
     free = morphology.annotate([sentence])[0]
     assert free.upos[0] != "VERB"
 
