@@ -154,3 +154,9 @@ def test_minimal_mass_discards_states() -> None:
     tokens, offsets = training.sequences.of(RIGHT, 1)
     assert head_automaton(tokens, offsets, 3, basis="sigma-lambda")[0].n_states > 1
     assert head_automaton(tokens, offsets, 3, basis="sigma-lambda", min_mass=0.5)[0].n_states == 1
+
+
+def test_small_treebanks_get_few_states_unless_told_otherwise() -> None:
+    asked, given = settings_of(DependencyParser()), settings_of(DependencyParser(8))
+    assert asked.states_for(49_999) == 4 < asked.states_for(50_000) == given.states_for(100) == 8
+    assert settings_of(DependencyParser(preset="fast")).states_for(10**6) == 4

@@ -16,6 +16,7 @@ from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.learners import learn
 from spectragram.dependency.model import Chart, Model
 from spectragram.dependency.settings import settings_of
+from spectragram.dependency.surface import VERSION as ROWS_VERSION
 from spectragram.errors import InputError
 from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.inference.hashed import VERSION as HASH_VERSION
@@ -30,7 +31,8 @@ class DependencyParser(Estimator):
     Parameters
     ----------
     n_states : int, optional
-        Hidden states of each head automaton. Default: that of the preset.
+        Hidden states of each head automaton. Default: that of the preset, but at most 4 for treebanks of fewer than
+        50,000 words.
     learner : str
         How automata are learned: ``spectral+em`` (EM from a spectral start; the most accurate), ``em`` (EM from a
         random start), ``spectral`` (no iterations), or the deterministic baselines ``det+f`` and ``det``.
@@ -88,7 +90,7 @@ class DependencyParser(Estimator):
     kind = "dependency"
     model_type = Model
     model_: Model
-    meanings: ClassVar[Mapping[str, int]] = {"hashed features": HASH_VERSION}
+    meanings: ClassVar[Mapping[str, int]] = {"hashed features": HASH_VERSION, "rows of words": ROWS_VERSION}
 
     def __init__(
         self,

@@ -80,8 +80,8 @@ WORD_LETTERS = "wms"
 """Rows that depend on the word itself."""
 
 RATE = 0.05
-"""Step size of AdaGrad. Tried on the held-out parts of seven small treebanks, mean LAS: 0.3 instead of 0.1 loses 1.0 with
-three epochs; 0.05 with six epochs instead of 0.1 with three gains 0.2."""
+"""Step size of AdaGrad. Tried on the held-out parts of seven small treebanks, mean LAS: 0.3 instead of 0.1 loses 1.0
+with three epochs; 0.05 with six epochs instead of 0.1 with three gains 0.2."""
 
 PairGradients = tuple[tuple[Pairs, np.ndarray], tuple[Pairs, np.ndarray]]
 """Pairs and the gradients of their scores, (2, n, n), of arcs and of ends of halves."""

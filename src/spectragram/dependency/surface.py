@@ -9,8 +9,7 @@ f        FEATS                                                         0
 k        Case and VerbForm alone, from FEATS                           0
 
 A row follows for each attribute that is frequent in FEATS: the checksum of its value, 0 for words without it. They tell
-whether two words agree. Other checksums would give features other places: raise
-:data:`spectragram.inference.hashed.VERSION` after a change.
+whether two words agree. Other rows would give features other places: raise :data:`VERSION` after a change.
 """
 
 from __future__ import annotations
@@ -26,7 +25,10 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 
-__all__ = ["Surface", "is_filled"]
+__all__ = ["VERSION", "Surface", "is_filled"]
+
+VERSION = 1
+"""Version of the rows, for model files."""
 
 SUFFIX, STEM = 3, 5
 """Letters of an ending, and of what stands for a missing lemma. Chosen by hand, not tuned."""
