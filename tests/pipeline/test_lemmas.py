@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from spectragram.learning.words import class_key
 from spectragram.pipeline.analyses import Analysis
 from spectragram.pipeline.edit_scripts import Script, apply_script, parse_script, script_of
 from spectragram.pipeline.lemmatizer import Lemmatizer, learn_lemmatizer
@@ -86,3 +89,9 @@ def test_the_state_holds_everything() -> None:
     values, arrays = learned.to_state()
     with pytest.raises(ValueError, match="scripts"):
         Lemmatizer.from_state(values, arrays | {"scripts": arrays["scripts"][:-1]})
+
+
+def test_a_word_with_other_features_has_the_lemma_remembered_for_its_part_of_speech() -> None:
+    remembering = replace(lemmatizer(), lemmas={class_key(1, "Went", "VERB"): "remembered"})
+    assert remembering.predict(["Went", "Went"], [("VERB", "_", "Tense=Past"), NOUN])[0] == "remembered"
+    assert remembering.predict(["Went"], [NOUN]) != ["remembered"]
