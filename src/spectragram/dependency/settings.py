@@ -27,7 +27,7 @@ SMALL_TREEBANK, FEW_STATES = 50_000, 4
 """Words below which automata get no more than so many states, unless their number is given.
 
 On the WSJ sample (70,000 words) 4 states instead of 8 lose 0.4 UAS. On the held-out parts of seven treebanks of 5,000
-to 23,000 words they gain 0.5 LAS, and 2 states gain 0.4.
+to 23,000 words they gain 0.5 LAS, and 2 states gain 0.4. On EWT (205,000 words) they gain 0.2 LAS.
 """
 
 
