@@ -27,7 +27,6 @@ from spectragram.engine.progress import Report, silent
 from spectragram.inference.hashed import Weights
 
 __all__ = [
-    "RATE",
     "Fitted",
     "averaged",
     "choice_gradient",
@@ -41,8 +40,6 @@ __all__ = [
 
 Gradient = TypeVar("Gradient")
 
-RATE = 0.1
-"""Step size of AdaGrad. Chosen by hand, not tuned."""
 DAMPING = 1.0
 """Squared gradient that every feature starts with, so that features met once or twice take small steps.
 
