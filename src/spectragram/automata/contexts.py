@@ -95,17 +95,16 @@ class ContextTree:
     step: int
 
     @classmethod
-    def of(cls, elements: Iterable[Sequence[int]], n_symbols: int, step: int) -> ContextTree:
+    def of(cls, elements: Iterable[Sequence[int]], n_symbols: int, step: int, *, marked: bool = True) -> ContextTree:
         """The tree of the given elements, in their order.
 
-        Their shorter versions and the bare marker become nodes too, without being elements. If the empty element is the
-        only one, contexts do not matter at all, and the tree is its root.
+        Their shorter versions and, if ``marked``, the bare marker become nodes too, without being elements.
         """
         listed = tuple(dict.fromkeys(tuple(int(s) for s in element) for element in elements))
         _check_elements(listed, n_symbols, step)
         node_of: dict[Element, int] = {(): 0}
         parent, symbol = [-1], [-1]
-        for element in listed if listed == ((),) else (*listed, (n_symbols,)):
+        for element in (*listed, (n_symbols,)) if marked else listed:
             read = element[::-1] if step == PAST else element
             for length in range(1, len(read) + 1):
                 if read[:length] not in node_of:
@@ -154,11 +153,13 @@ class ContextTree:
         return {"lengths": lengths, "symbols": symbols}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], n_symbols: int, step: int) -> ContextTree:
-        """Inverse of :meth:`to_arrays`."""
+    def from_arrays(
+        cls, arrays: dict[str, np.ndarray], n_symbols: int, step: int, *, marked: bool = True
+    ) -> ContextTree:
+        """Inverse of :meth:`to_arrays`; whether there is a marker is for the owner to know."""
         ends = np.cumsum(arrays["lengths"])
         elements = [tuple(part.tolist()) for part in np.split(arrays["symbols"], ends[:-1])] if len(ends) else []
-        return cls.of(elements, n_symbols, step)
+        return cls.of(elements, n_symbols, step, marked=marked)
 
 
 def frequent_contexts(gaps: Gaps, step: int, n_elements: int, *, max_length: int, markers: bool) -> list[Element]:

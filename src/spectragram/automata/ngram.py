@@ -85,7 +85,8 @@ class Ngrams:
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, np.ndarray], n_symbols: int) -> Ngrams:
         """Inverse of :meth:`to_state`; ``ValueError`` if the arrays do not fit together."""
-        contexts = ContextTree.from_arrays(without_prefix("contexts", arrays), n_symbols, PAST)
+        marked = len(arrays["table"]) > 1  # a unigram knows no begin
+        contexts = ContextTree.from_arrays(without_prefix("contexts", arrays), n_symbols, PAST, marked=marked)
         if arrays["table"].shape != (len(contexts.parent), n_symbols + 1):
             raise ValueError("contexts and their distributions do not fit together")
         return cls(contexts, arrays["table"])
@@ -114,7 +115,7 @@ def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_
     k = len(corpus.vocabulary)
     gaps = find_gaps(corpus.tokens, corpus.offsets, k)
     elements = frequent_contexts(gaps, PAST, max_contexts, max_length=order - 1, markers=True) if order > 1 else [()]
-    contexts = ContextTree.of(elements, k, PAST)
+    contexts = ContextTree.of(elements, k, PAST, marked=order > 1)
     at = contexts.locate(gaps)
     seen = np.bincount(at * (k + 1) + gaps.following, minlength=len(contexts.parent) * (k + 1))
     counts = contexts.ancestors().T @ seen.reshape(-1, k + 1).astype(np.float64)
