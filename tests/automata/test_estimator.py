@@ -37,8 +37,9 @@ def test_every_learner_gives_a_distribution_near_the_truth(learner, truth, corpu
     exact = np.array([np.log(truth.value(s)) for s in test_corpus])
     found = model.log_prob(test_corpus)
     assert np.isfinite(found).all()
-    # Kullback-Leibler divergence per string of some six symbols; a deterministic automaton cannot come as near.
-    assert (exact - found).mean() < (0.2 if learner.startswith("merge") else 0.08)
+    # Kullback-Leibler divergence per string of some six symbols; automata without hidden states are
+    # further away.
+    assert (exact - found).mean() < (0.2 if learner.startswith(("merge", "unigram")) else 0.08)
     rows = model.next(test_corpus)
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
     assert (rows >= 0).all()

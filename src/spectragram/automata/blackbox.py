@@ -8,6 +8,7 @@ a function of rank n over k symbols needs about k n^2 calls, not k^length.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -16,6 +17,7 @@ from spectragram.automata.hankel import ExactBlock
 from spectragram.automata.model import Weighted
 from spectragram.automata.spectral import automaton_from_block
 from spectragram.automata.wfa import WFA, Statistic
+from spectragram.data.symbols import spell
 from spectragram.errors import InputError, ParameterError, RankError
 
 __all__ = ["Oracle", "learn_function", "oracle_of", "predictor_of"]
@@ -51,14 +53,14 @@ class Oracle:
         return self.answers[string]
 
 
-def oracle_of(function: Callable[[tuple[str, ...]], float], words: Sequence[str], max_calls: int) -> Oracle:
+def oracle_of(function: Callable[[tuple[Any, ...]], float], words: Sequence[Any], max_calls: int) -> Oracle:
     """Make a function on strings of words a function on strings of their numbers."""
     if not words:
         raise InputError("an empty alphabet", remedy="give at least one symbol")
     return Oracle(
         lambda string: function(tuple(words[s] for s in string)),
         max_calls,
-        spell=lambda string: " ".join(words[s] for s in string),
+        spell=lambda string: " ".join(spell(words[s]) for s in string),
     )
 
 

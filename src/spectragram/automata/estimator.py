@@ -19,7 +19,8 @@ from spectragram.automata.prediction import Predicted, draw_strings, evaluate_st
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import END, Corpus, Vocabulary
-from spectragram.data.inputs import Strings, as_corpus, is_path
+from spectragram.data.inputs import Strings, as_strings, is_path
+from spectragram.data.symbols import Symbol, plain_symbol
 from spectragram.data.pautomac import read_pautomac_solution
 from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, Predictions, fitting
@@ -32,9 +33,10 @@ __all__ = ["Automaton"]
 class Automaton(Estimator):
     """A probability distribution over strings of symbols, as a weighted automaton.
 
-    Strings are sequences of symbols such as ``["the", "dog"]``. A ``str`` among them has spaces between its symbols:
-    ``"the dog"`` is the same string. For a sequence of characters write ``list("abba")``. Instead of strings every
-    method accepts the path of a text file (one string a line) or of a PAutomaC file.
+    Strings are sequences of symbols such as ``["the", "dog"]`` or ``[0, 1, 1]``; a symbol is any hashable value. A
+    ``str`` among them has spaces between its symbols: ``"the dog"`` is the same string. For a sequence of characters
+    write ``list("abba")``. Instead of strings every method accepts the path of a text file (one string a line) or of a
+    PAutomaC file. Symbols other than strings are saved in model files as :mod:`spectragram.data.symbols` says.
 
     Parameters
     ----------
@@ -126,10 +128,10 @@ class Automaton(Estimator):
             the model is finished on all of X.
         """
         settings = settings_of(self)
-        corpus = as_corpus(X, format="auto", keep_empty=True)
+        corpus = as_strings(X)
         require_strings(corpus)
         require_known(corpus)
-        judges = None if dev is None else as_corpus(dev, corpus.vocabulary, format="auto", keep_empty=True)
+        judges = None if dev is None else as_strings(dev, corpus.vocabulary)
         with progress("automata", enabled=self.verbose) as report:
             self.model_, parts = learn(corpus, settings, judges, report)
         self.summary_ = {
@@ -146,8 +148,8 @@ class Automaton(Estimator):
     @fitting
     def fit_function(
         self,
-        function: Callable[[tuple[str, ...]], float],
-        alphabet: Sequence[str],
+        function: Callable[[tuple[Any, ...]], float],
+        alphabet: Sequence[Symbol],
         *,
         statistic: Statistic = "string",
         tolerance: float = 1e-8,
@@ -163,7 +165,7 @@ class Automaton(Estimator):
         ----------
         function : callable
             Takes a tuple of symbols of the alphabet and returns a finite number.
-        alphabet : sequence of str
+        alphabet : sequence of hashable symbols
         statistic : {"string", "prefix", "substring"}
             What the function returns: the weight of a string, of all strings with that prefix, or the expected number
             of occurrences of a substring.
@@ -177,7 +179,7 @@ class Automaton(Estimator):
         """
         n_states = settings_of(self).n_states
         self._choose("statistic", statistic, get_args(Statistic))
-        vocabulary = Vocabulary(list(alphabet))
+        vocabulary = Vocabulary(list(map(plain_symbol, alphabet)))
         oracle = oracle_of(function, vocabulary.words, max_calls)
         found = learn_function(oracle, len(vocabulary), n_states=n_states, tolerance=tolerance, min_length=min_length)
         self.model_ = Model((predictor_of(found, statistic),), np.ones(1), vocabulary, 0.0, np.zeros(0))
@@ -189,15 +191,15 @@ class Automaton(Estimator):
         }
         return self
 
-    def predict(self, X: Strings) -> Predictions[list[str]]:
+    def predict(self, X: Strings) -> Predictions[list[Any]]:
         """The most probable next symbol after every prefix of each string; ``</s>`` stands for the end.
 
         A string of T symbols gets T + 1 predictions: one before each symbol and one after the last. The diagnostics
         count ``negative`` estimates that were repaired.
         """
         found, diagnostics = self._mapped(X, Predicted.best_events)
-        names = np.array([*self.vocabulary_.words, END], object)
-        return Predictions((names[best].tolist() for shard in found for best in shard), diagnostics)
+        names = [*self.vocabulary_.words, END]
+        return Predictions(([names[i] for i in best.tolist()] for shard in found for best in shard), diagnostics)
 
     def log_prob(self, X: Strings) -> np.ndarray:
         """Natural log-probability of each string, shape (n_strings,), for strings of any length.
@@ -229,7 +231,7 @@ class Automaton(Estimator):
         found, _ = self._mapped(X, Predicted.next_distributions)
         return np.concatenate(found) if found else np.zeros((0, len(self.vocabulary_) + 1))
 
-    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[str]]:
+    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[Any]]:
         """Draw ``n`` strings, symbol by symbol; they are cut after ``max_length`` symbols."""
         drawn = draw_strings(self._trained, n, np.random.default_rng(random_state), max_length)
         return [self.vocabulary_.decode(string) for string in drawn]
@@ -314,7 +316,7 @@ class Automaton(Estimator):
         return self.model_
 
     def _encoded(self, X: Strings) -> Corpus:
-        return as_corpus(X, self.vocabulary_, format="auto", keep_empty=True)
+        return as_strings(X, self.vocabulary_)
 
     def _mapped(self, X: Strings, reduce: Callable[[Predicted], Any]) -> tuple[list[Any], dict[str, int]]:
         """What ``reduce`` makes of each shard, in order, and the diagnostics."""

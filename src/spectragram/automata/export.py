@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from spectragram.automata.wfa import WFA
 from spectragram.data.pautomac import PautomacModel
+from spectragram.data.symbols import spell, symbol_from_json, symbol_to_json
 from spectragram.errors import InputError
 
 __all__ = [
@@ -33,7 +35,7 @@ __all__ = [
 EPSILON = "<eps>"
 
 
-def to_openfst(wfa: WFA, words: Sequence[str], *, smallest: float = 0.0) -> str:
+def to_openfst(wfa: WFA, words: Sequence[Any], *, smallest: float = 0.0) -> str:
     """Text for ``fstcompile --acceptor --isymbols=...`` with weights -log(w); see :func:`symbol_table`.
 
     A state 0 is added, from which epsilon arcs lead to every state with its initial weight. Weights of at most
@@ -53,12 +55,12 @@ def to_openfst(wfa: WFA, words: Sequence[str], *, smallest: float = 0.0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def symbol_table(words: Sequence[str]) -> str:
+def symbol_table(words: Sequence[Any]) -> str:
     """The symbol table that belongs to :func:`to_openfst`: epsilon is 0, symbol k is k + 1."""
     return "".join(f"{word}\t{i}\n" for i, word in enumerate([EPSILON, *_safe_words(words)]))
 
 
-def from_openfst(text: str, words: Sequence[str]) -> WFA:
+def from_openfst(text: str, words: Sequence[Any]) -> WFA:
     """Read what :func:`to_openfst` wrote; only the start state may have epsilon arcs."""
     index = {word: i for i, word in enumerate(_safe_words(words))}
     arcs: list[tuple[int, int, int, float]] = []
@@ -111,26 +113,28 @@ def from_pautomac(model: PautomacModel) -> WFA:
     return WFA(model.initial, model.operators, model.final)
 
 
-def to_json(wfa: WFA, words: Sequence[str]) -> str:
-    """A JSON object with ``symbols``, ``initial``, ``operators`` (by symbol) and ``final``."""
-    operators = {word: matrix.tolist() for word, matrix in zip(words, wfa.operators, strict=True)}
+def to_json(wfa: WFA, words: Sequence[Any]) -> str:
+    """A JSON object with ``symbols``, ``initial``, ``final`` and ``operators``, a matrix for each symbol in order.
+
+    Symbols that JSON does not have are written as :mod:`spectragram.data.symbols` says.
+    """
     return json.dumps(
         {
-            "symbols": list(words),
+            "symbols": [symbol_to_json(word) for word in words],
             "initial": wfa.initial.tolist(),
             "final": wfa.final.tolist(),
-            "operators": operators,
+            "operators": wfa.operators.tolist(),
         }
     )
 
 
-def from_json(text: str) -> tuple[WFA, list[str]]:
+def from_json(text: str) -> tuple[WFA, list[Any]]:
     """Read what :func:`to_json` wrote: the automaton and its symbols."""
     try:
         content = json.loads(text)
-        words = list(content["symbols"])
+        words = [symbol_from_json(symbol) for symbol in content["symbols"]]
         m = len(content["initial"])
-        operators = np.array([content["operators"][word] for word in words], np.float64).reshape(len(words), m, m)
+        operators = np.array(content["operators"], np.float64).reshape(len(words), m, m)
         return WFA(np.array(content["initial"]), operators, np.array(content["final"])), words
     except (KeyError, TypeError, ValueError) as trouble:
         raise InputError(
@@ -160,9 +164,9 @@ def _cost(weight: float) -> str:
     return repr(-math.log(weight) + 0.0)
 
 
-def _safe_words(words: Sequence[str]) -> list[str]:
+def _safe_words(words: Sequence[Any]) -> list[str]:
     """Symbols as OpenFst can hold them: without blanks, and none that means epsilon."""
-    safe = [word.replace("\t", "_").replace(" ", "_") for word in words]
+    safe = [spell(word).replace("\t", "_").replace(" ", "_") for word in words]
     if EPSILON in safe or len(set(safe)) < len(safe):
         raise InputError(f"OpenFst cannot tell some symbols apart, or from {EPSILON}", remedy="rename them")
     return safe
