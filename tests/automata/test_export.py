@@ -70,7 +70,7 @@ def test_pictures_hold_every_state_and_escape_symbols(wfa) -> None:
 
     for graph in (
         graph_of_wfa(wfa, WORDS),
-        graph_of_dfa(Automaton(learner="merge").fit([list("ab")] * 9).to_dfa([list("ab")] * 9, 3), ["a", "b"]),
+        graph_of_dfa(Automaton(learner="merge").fit([list("ab")] * 9).to_dfa([list("ab")] * 9, 3)),
     ):
         root = ET.fromstring(str(draw_automaton(graph, "title <&>")))
         texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -12,7 +12,7 @@ from spectragram.automata import Automaton
 from spectragram.automata.export import from_json, from_openfst, symbol_table, to_json, to_openfst
 from spectragram.data.corpus import END, Corpus, Vocabulary
 from spectragram.data.symbols import symbol_from_json, symbol_to_json
-from spectragram.errors import InputError, ModelFileError
+from spectragram.errors import InputError
 
 TEXTS = [["a", "b"] * n + ["c"] * (n % 3) for n in (1, 2, 3, 1, 2, 4)] * 8 + [["c", "a"], [], ["b"]] * 3
 RENAMED = [
@@ -89,7 +89,7 @@ def test_only_plain_symbols_are_saved(tmp_path) -> None:
     thing = Thing()
     model = Automaton(learner="bigram").fit([[thing, thing], [thing]])
     assert model.predict([[thing]])[0][0] is thing
-    with pytest.raises(InputError, match="type Thing .* cannot be saved"):
+    with pytest.raises(InputError, match=r"type Thing .* cannot be saved"):
         model.save(tmp_path / "model")
     with pytest.raises(InputError, match="cannot be saved"):
         symbol_to_json(float("inf"))
@@ -98,7 +98,6 @@ def test_only_plain_symbols_are_saved(tmp_path) -> None:
             symbol_from_json(wrong)
     with pytest.raises(ValueError):
         Vocabulary.from_state({"unknown": None, "symbols": "json"}, {"words": ['{"set": []}'], "counts": [1]})
-    assert issubclass(ModelFileError, Exception)
 
 
 def test_formats_of_other_tools_round_trip() -> None:

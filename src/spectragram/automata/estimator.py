@@ -9,28 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectragram.automata.blackbox import learn_function, oracle_of, predictor_of
-from spectragram.automata.dfa import DFA, FREQUENT_PREFIXES, TOLERANCE, approximate_dfa
 from spectragram.automata.em import PRIOR
 from spectragram.automata.hankel import BasisChoice
-from spectragram.automata.held_out import known_only, require_known, require_strings
+from spectragram.automata.held_out import require_known, require_strings
 from spectragram.automata.learners import learn
-from spectragram.automata.model import Model
+from spectragram.automata.model import Model, Weighted
 from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA, Statistic
+from spectragram.automata.workbench import Workbench
 from spectragram.data.corpus import END, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_strings, is_path
-from spectragram.data.symbols import Symbol, plain_symbol
 from spectragram.data.pautomac import read_pautomac_solution
+from spectragram.data.symbols import Symbol, plain_symbol
 from spectragram.engine.progress import progress
-from spectragram.estimator import Estimator, Predictions, fitting
+from spectragram.errors import InputError
+from spectragram.estimator import RUN_TIME, Estimator, Predictions, fitting
 from spectragram.files import Source
-from spectragram.inference.prefix_tree import grow_prefix_tree
 
 __all__ = ["Automaton"]
 
 
-class Automaton(Estimator):
+class Automaton(Workbench, Estimator):
     """A probability distribution over strings of symbols, as a weighted automaton.
 
     Strings are sequences of symbols such as ``["the", "dog"]`` or ``[0, 1, 1]``; a symbol is any hashable value. A
@@ -145,6 +145,24 @@ class Automaton(Estimator):
         }
         return self
 
+    @classmethod
+    def from_wfa(cls, wfa: WFA, alphabet: Sequence[Symbol] | None = None) -> Self:
+        """The model of a weighted automaton, which was built, computed or read from a file.
+
+        ``alphabet`` names the symbols of the operators in order; by default they are the numbers 0, 1, ...
+        """
+        vocabulary = Vocabulary(list(range(wfa.n_symbols) if alphabet is None else map(plain_symbol, alphabet)))
+        if len(vocabulary) != wfa.n_symbols:
+            raise InputError(
+                f"{len(vocabulary)} symbols for an automaton over {wfa.n_symbols}", remedy="name each symbol once"
+            )
+        model = cls(wfa.n_states)
+        part = Weighted.probabilistic(wfa) if wfa.is_probabilistic() else predictor_of(wfa, "string")
+        model.model_ = Model((part,), np.ones(1), vocabulary, 0.0, np.zeros(0))
+        model.summary_ = {"learner": "given", "states": wfa.n_states, "types": wfa.n_symbols}
+        model.fitted_params_ = {name: value for name, value in model.get_params().items() if name not in RUN_TIME}
+        return model
+
     @fitting
     def fit_function(
         self,
@@ -231,9 +249,14 @@ class Automaton(Estimator):
         found, _ = self._mapped(X, Predicted.next_distributions)
         return np.concatenate(found) if found else np.zeros((0, len(self.vocabulary_) + 1))
 
-    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[Any]]:
-        """Draw ``n`` strings, symbol by symbol; they are cut after ``max_length`` symbols."""
-        drawn = draw_strings(self._trained, n, np.random.default_rng(random_state), max_length)
+    def sample(
+        self, n: int, *, prefix: Sequence[Symbol] = (), random_state: int = 0, max_length: int = 100_000
+    ) -> list[list[Any]]:
+        """Draw ``n`` strings that begin with ``prefix``; they are cut after ``max_length`` symbols."""
+        corpus = self._encoded([list(prefix)])
+        require_known(corpus)
+        rng = np.random.default_rng(random_state)
+        drawn = draw_strings(self._trained, n, rng, max_length, corpus[0].tolist())
         return [self.vocabulary_.decode(string) for string in drawn]
 
     def evaluate(self, X: Strings, *, solution: Source | ArrayLike | None = None) -> dict[str, Any]:
@@ -259,41 +282,6 @@ class Automaton(Estimator):
     def score(self, X: Strings, y: None = None) -> float:
         """Mean log-probability of a string (higher is better), for scikit-learn's model selection."""
         return float(self.log_prob(X).mean())
-
-    def value(self, X: Strings) -> np.ndarray:
-        """The value of each string under :attr:`wfa_`, which may be negative, shape (n_strings,)."""
-        corpus = self._encoded(X)
-        require_known(corpus)
-        return self.wfa_.values(string.tolist() for string in corpus)
-
-    @property
-    def wfa_(self) -> WFA:
-        """The automata of all parts as one: their direct sum, each multiplied by its weight.
-
-        For probabilistic learners that is the whole model. For ``spectral`` it is the estimated automaton alone,
-        without back-off and resets and with negative values, so :meth:`value`, :meth:`change_statistic` and exports
-        differ from :meth:`log_prob`.
-        """
-        return self._trained.to_wfa()
-
-    def change_statistic(self, target: Statistic) -> WFA:
-        """The automaton of string probabilities, prefix probabilities or expected substring counts (Lemma 3.1)."""
-        return self.wfa_.change_statistic("string", target)
-
-    def to_dfa(
-        self, X: Strings, n_states: int = 10, *, n_prefixes: int = FREQUENT_PREFIXES, tolerance: float = TOLERANCE
-    ) -> DFA:
-        """A deterministic approximation on the frequent prefixes of X (section 7.3 of the paper).
-
-        See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper does.
-        """
-        corpus = self._encoded(X)
-        require_strings(corpus)
-        corpus = known_only(corpus)
-        require_strings(corpus)
-        tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        states, n_symbols = self.model_.states(tree), len(self.vocabulary_)
-        return approximate_dfa(tree, states, n_symbols, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
 
     @property
     def vocabulary_(self) -> Vocabulary:

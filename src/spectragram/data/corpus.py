@@ -174,7 +174,8 @@ class Corpus:
 
         Without a vocabulary every symbol gets an id, in the order of code points. With one, symbols outside it get
         the id of its unknown symbol, or -1 if it has none. ``any_symbols`` allows hashable symbols that are not
-        strings; a vocabulary must then have some of their type. See :func:`~spectragram.data.inputs.as_corpus` for files.
+        strings; a vocabulary must then have some of their type.
+        See :func:`~spectragram.data.inputs.as_corpus` for files.
 
         >>> Corpus.from_sequences([["a", "b"], "b a b"]).tokens.tolist()
         [0, 1, 1, 0, 1]

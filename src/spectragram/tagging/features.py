@@ -129,8 +129,7 @@ def token_atoms(observed: Observations, labels: np.ndarray) -> dict[str, np.ndar
     is_code = observed.frames is not None
     named = {
         "word": [
-            w if is_code else f if seen[w] > RARE else s[1]
-            for w, f, s in zip(words, frequent, signatures, strict=True)
+            w if is_code else f if seen[w] > RARE else s[1] for w, f, s in zip(words, frequent, signatures, strict=True)
         ],
         "looks": [signature[0] for signature in signatures],
     }
