@@ -115,10 +115,10 @@ def test_weighted_determinisation(rng) -> None:
 
 
 def test_languages_are_found_exactly_from_their_functions() -> None:
-    parity = Automaton().fit_function(lambda s: float(s.count("a") % 2 == 0), ["a", "b"]).to_dfa()
+    parity = Automaton.from_function(lambda s: float(s.count("a") % 2 == 0), ["a", "b"]).to_dfa()
     assert parity.n_states == 2
     assert parity.is_equivalent(DFA([[1, 0], [0, 1]], [True, False], ("a", "b")))
-    no_aa = Automaton().fit_function(lambda s: float("aa" not in "".join(s)), ["a", "b"]).to_dfa()
+    no_aa = Automaton.from_function(lambda s: float("aa" not in "".join(s)), ["a", "b"]).to_dfa()
     assert no_aa.n_states == 3
     assert no_aa.is_equivalent(DFA([[1, 0], [2, 0], [2, 2]], [True, True, False], ("a", "b")))
     assert (no_aa.target >= 0).all()  # the dead state is there
@@ -144,7 +144,7 @@ def test_approximations_have_at_most_the_states_asked_for(rng) -> None:
     model = Automaton.from_wfa(WFA(drawn.initial, drawn.operators, drawn.final))
     dfa = model.to_dfa(n_states=5)
     assert 1 < dfa.n_states <= 5
-    growing = Automaton().fit_function(lambda s: float(s.count("a")), ["a", "b"])
+    growing = Automaton.from_function(lambda s: float(s.count("a")), ["a", "b"])
     assert growing.to_dfa(n_states=4).n_states <= 4  # a function that diverges and is not a language either
 
 

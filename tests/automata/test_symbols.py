@@ -46,9 +46,9 @@ def test_symbols_of_any_kind_behave_like_texts(names, learner, tmp_path) -> None
 
 
 def test_functions_of_integers_are_learned_and_asked() -> None:
-    ones = Automaton().fit_function(lambda string: float(sum(string)), [0, 1])
+    ones = Automaton.from_function(lambda string: float(sum(string)), [0, 1])
     np.testing.assert_allclose(ones.value([[0, 1, 1], np.array([1, 1, 1]), (), "0 1"]), [2, 3, 0, 1], atol=1e-9)
-    pairs = Automaton().fit_function(lambda s: 0.5 ** len(s), [("up", 1), ("down", 2)])
+    pairs = Automaton.from_function(lambda s: 0.5 ** len(s), [("up", 1), ("down", 2)])
     np.testing.assert_allclose(pairs.value([[("up", 1), ("down", 2)]]), 0.25)
 
 

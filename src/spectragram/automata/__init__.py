@@ -5,6 +5,7 @@ from spectragram.automata.comparison import Estimate
 from spectragram.automata.determinization import determinize
 from spectragram.automata.dfa import DFA
 from spectragram.automata.estimator import Automaton
+from spectragram.automata.report import Agreement, Extraction
 from spectragram.automata.wfa import WFA
 
-__all__ = ["DFA", "WFA", "Automaton", "CountedDFA", "Estimate", "determinize"]
+__all__ = ["DFA", "WFA", "Agreement", "Automaton", "CountedDFA", "Estimate", "Extraction", "determinize"]

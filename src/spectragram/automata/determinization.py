@@ -33,8 +33,8 @@ class Directions:
     target : int array, shape (n, k)
     scale : array, shape (n, k)
         vectors[i] A_sigma = scale[i, sigma] vectors[target[i, sigma]].
-    size : float
-        Length of the initial weights.
+    sizes : array, shape (n,)
+        Length of the forward vector of the string by which each direction was found first.
     wfa : WFA
         The automaton in whose basis the vectors are.
     """
@@ -42,7 +42,7 @@ class Directions:
     vectors: np.ndarray
     target: np.ndarray
     scale: np.ndarray
-    size: float
+    sizes: np.ndarray
     wfa: WFA
 
 
@@ -53,12 +53,12 @@ def find_directions(wfa: WFA, max_states: int, tolerance: float = 1e-6) -> Direc
     """
     if wfa.n_states <= MINIMISED:
         wfa = wfa.minimize()  # states that cannot be told apart would give one direction several vectors
-    size = float(np.linalg.norm(wfa.initial))
-    vectors = [wfa.initial / (size or 1.0)]
+    sizes = [float(np.linalg.norm(wfa.initial))]
+    vectors = [wfa.initial / (sizes[0] or 1.0)]
     target: list[list[int]] = []
     scale: list[list[float]] = []
     largest = float(np.linalg.norm(wfa.operators, axis=(1, 2)).max(initial=0.0))
-    for vector in vectors:  # it grows while it is read
+    for vector, size in zip(vectors, sizes):  # noqa: B905 - both grow while they are read
         row, lengths = [], []
         for following in vector @ wfa.operators:
             length = float(np.linalg.norm(following))
@@ -70,13 +70,18 @@ def find_directions(wfa: WFA, max_states: int, tolerance: float = 1e-6) -> Direc
                     return None
                 nearest = len(vectors)
                 vectors.append(unit)
+                sizes.append(size * length)
             row.append(nearest)
             lengths.append(length if unit.any() else 0.0)
         target.append(row)
         scale.append(lengths)
     shape = len(vectors), wfa.n_symbols
     return Directions(
-        np.array(vectors), np.array(target, np.int64).reshape(shape), np.array(scale).reshape(shape), size, wfa
+        np.array(vectors),
+        np.array(target, np.int64).reshape(shape),
+        np.array(scale).reshape(shape),
+        np.array(sizes),
+        wfa,
     )
 
 
@@ -95,4 +100,4 @@ def determinize(wfa: WFA, *, max_states: int = 1000, tolerance: float = 1e-6) ->
     operators = np.zeros((k, n, n))
     source, symbol = np.indices((n, k))
     operators[symbol, source, found.target] = found.scale
-    return WFA(found.size * np.eye(n)[0], operators, found.vectors @ found.wfa.final)
+    return WFA(found.sizes[0] * np.eye(n)[0], operators, found.vectors @ found.wfa.final)

@@ -172,7 +172,7 @@ class Workbench:
         if found is None:
             return None
         ends = found.vectors @ found.wfa.final
-        accepts = ends * found.size > HALF
+        accepts = ends * found.sizes > HALF
         if self._is_distribution():
             total = found.wfa.change_statistic("string", "prefix").final
             accepts = ends > TINY * np.abs(found.vectors @ total)
