@@ -107,6 +107,7 @@ def test_formats_of_other_tools_round_trip() -> None:
     assert found == words
     np.testing.assert_array_equal(back.operators, wfa.operators)
     assert json.loads(to_json(wfa, words))["symbols"] == [0, {"tuple": ["a", 1]}, "b c"]
-    again = from_openfst(to_openfst(wfa, words), words)
+    again, found = from_openfst(to_openfst(wfa, words), words)
+    assert found == words
     np.testing.assert_allclose(again.values([[0, 1], [2], []]), wfa.values([[0, 1], [2], []]))
     assert "('a',_1)\t2\n" in symbol_table(words)

@@ -128,7 +128,14 @@ def oracle_of(
 
     def asked(strings: list[String]) -> np.ndarray:
         spelled = [tuple(words[symbol] for symbol in string) for string in strings]
-        return np.asarray(function(spelled) if batched else [function(string) for string in spelled], np.float64)
+        answers = function(spelled) if batched else [function(string) for string in spelled]
+        try:
+            return np.asarray(answers, np.float64)
+        except (TypeError, ValueError) as trouble:
+            raise InputError(
+                f"the function returned what is not an array of numbers ({trouble})",
+                remedy="it must return as many numbers for every string",
+            ) from None
 
     def spelled(string: String) -> str:
         return " ".join(spell(words[symbol]) for symbol in string)
