@@ -2,10 +2,10 @@
 
     KL(p || q) = sum_x p(x) log(p(x) / q(x)) = -H(p) - sum_x p(x) log q(x)
 
-The sum of log q over all strings is exact if q is deterministic: log q(x) is then a sum over the moves that x takes,
+The sum of p log q over all strings is exact if q is deterministic: log q(x) is then a sum over the moves that x takes,
 and the expected number of visits V(i, j) of each pair of states solves the equation of
-:mod:`spectragram.automata.stein`. The entropy H(p) is the same with q = p. What is not exact is an average over strings
-drawn from p.
+:mod:`spectragram.automata.stein`. The entropy H(p) is the same with q = p. If only one of the two is exact, the whole
+is an average over strings drawn from p, corrected by how far the exact one is off on those strings.
 
 The L1 distance sum_x |p(x) - q(x)| is the mean of |p - q| / ((p + q) / 2), which lies between 0 and 2, over strings
 drawn from (p + q) / 2.
@@ -72,10 +72,17 @@ def cross_entropy(p: WFA, q: WFA) -> float:
     return float((events * surprisal).sum() - math.log(float(q.initial.sum())))
 
 
-def sampled_mean(values: np.ndarray) -> Estimate:
-    """The mean of values (n,) of independent draws, with its 95 % interval; infinite if one of them is."""
+def sampled_mean(values: np.ndarray, control: np.ndarray | None = None, expected: float = 0.0) -> Estimate:
+    """The mean of values (n,) of independent draws, with its 95 % interval; infinite if one of them is.
+
+    Where the mean ``expected`` of another quantity (n,) of the same draws is known, what that one is off by is used to
+    correct the estimate (a control variate).
+    """
     if not np.isfinite(values).all():
         return Estimate(math.inf, 0.0, len(values))
+    if control is not None and math.isfinite(expected) and control.std() > 0:
+        share = float(np.cov(values, control)[0, 1] / control.var(ddof=1))
+        values = values - share * (control - expected)
     spread = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
     return Estimate(float(values.mean()), DEVIATIONS * spread, len(values))
 

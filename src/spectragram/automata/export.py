@@ -215,7 +215,9 @@ def dfa_from_dot(text: str) -> DFA:
 
     States with double circles accept, and ``__start0`` points to the start.
     """
-    accepting, states, start = set(), {}, None
+    accepting: set[str] = set()
+    states: dict[str, int] = {}
+    start = None
     arcs: list[tuple[str, str, str]] = []
     for line in text.splitlines():
         arc, node = DOT_ARC.match(line), DOT_NODE.match(line)

@@ -14,6 +14,7 @@ from spectragram.automata.comparison import Estimate, cross_entropy, is_determin
 from spectragram.automata.determinization import find_directions
 from spectragram.automata.held_out import known_only, require_known, require_strings
 from spectragram.automata.model import Model, Weighted
+from spectragram.automata.ngram import MAX_DENSE
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.inputs import Strings
@@ -97,18 +98,23 @@ class Workbench:
     def kl_divergence(self, other: Workbench, n: int = COMPARED, *, random_state: int = 0) -> Estimate:
         """sum_x p(x) log(p(x) / q(x)) over all strings, in nats; p is this model.
 
-        Exact if both models are deterministic probabilistic automata. If one is, the part of the sum that belongs to it
-        is exact, and the other is an average over ``n`` drawn strings, as is the whole sum otherwise.
+        Exact if both models are deterministic probabilistic automata. Otherwise an average over ``n`` drawn strings,
+        which is more precise if one of them is.
         """
-        p, q = _pdfa(self), _pdfa(other)
-        if p is not None and q is not None and set(self.vocabulary_.words) == set(other.vocabulary_.words):
-            p, q = _over_one_alphabet(self, other, 0), _over_one_alphabet(self, other, 1)
-            return Estimate(cross_entropy(p, q) - cross_entropy(p, p))
+        p, q = _probabilistic(self, other, 0), _probabilistic(self, other, 1)
+        entropy = None if p is None or not is_deterministic(p) else cross_entropy(p, p)
+        crossed = None if p is None or q is None or not is_deterministic(q) else cross_entropy(p, q)
+        if entropy is not None and crossed is not None:
+            return Estimate(crossed - entropy)
+        if crossed == np.inf:
+            return Estimate(crossed)
         drawn = self.sample(n, random_state=random_state)
-        if p is not None:
-            crossed = sampled_mean(-other.log_prob(drawn))
-            return Estimate(crossed.value - cross_entropy(p, p), crossed.error, n)
-        return sampled_mean(self.log_prob(drawn) - other.log_prob(drawn))
+        log_p, log_q = self.log_prob(drawn), other.log_prob(drawn)
+        if entropy is not None:
+            return sampled_mean(log_p - log_q, log_p, -entropy)
+        if crossed is not None:
+            return sampled_mean(log_p - log_q, log_q, -crossed)
+        return sampled_mean(log_p - log_q)
 
     # -- deterministic forms ----------------------------------------------------------------------------------------
 
@@ -212,10 +218,15 @@ def _over_one_alphabet(left: Workbench, right: Workbench, side: int) -> WFA:
     return WFA(wfa.initial, operators, wfa.final)
 
 
-def _pdfa(model: Workbench) -> WFA | None:
-    """The automaton of a model that is a deterministic probabilistic automaton and nothing else."""
-    (part, *others) = model._trained.parts
-    if others or (isinstance(part, Weighted) and (part.context_share or part.backoff_share)):
-        return None
-    wfa = part.to_wfa()
-    return wfa if is_deterministic(wfa) and wfa.is_probabilistic() and wfa.is_irredundant() else None
+def _probabilistic(left: Workbench, right: Workbench, side: int) -> WFA | None:
+    """The automaton of one of two models over one alphabet, if it is all of the model and probabilistic."""
+    model = (left, right)[side]
+    if set(left.vocabulary_.words) != set(right.vocabulary_.words):
+        return None  # symbols outside the alphabet have probabilities that no automaton holds
+    for part in model._trained.parts:
+        if isinstance(part, Weighted) and (part.context_share or part.backoff_share):
+            return None
+        if part.n_states > MAX_DENSE:
+            return None
+    wfa = _over_one_alphabet(left, right, side)
+    return wfa if wfa.is_probabilistic() and wfa.is_irredundant() else None
