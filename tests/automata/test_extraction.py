@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from benchmarks.accuracy.extraction import TOLERANCE, languages, random_automaton
 from spectragram.automata import WFA, Automaton
+from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.oracles import NextOracle
+from spectragram.automata.repair import _averages, divergences, prefixes_of
 from spectragram.errors import InputError, RankError
 from spectragram.synthetic.automata import PNFA, all_strings
 
@@ -104,6 +108,44 @@ def test_a_truncated_next_oracle_is_near_and_its_divergence_is_reported() -> Non
     assert not any(report.is_low_rank for report in found)
     assert found[0].agreement["oracle"].divergence > 3 * found[1].agreement["oracle"].divergence > 0
     assert (np.diff(found[0].singular_values) <= 1e-12).all()
+
+
+def counting(string):
+    """The distribution after a string depends on how many a's there are, up to seven, and on the last symbol."""
+    n = min(string.count("a"), 7)
+    chances = np.array([0.1 + 0.11 * n, 0.9 - 0.11 * n, 0.25 if string[-1:] == ("b",) else 0.1])
+    return chances / chances.sum()
+
+
+def test_approximations_are_repaired_with_recent_pasts() -> None:
+    model = Automaton.from_function(counting, ["a", "b"], oracle="next", n_states=2, basis=30, max_queries=5000)
+    (part,) = model.model_.parts
+    strings = model.sample(200)
+    tree, paths = prefixes_of([tuple(model.vocabulary_.encode(s).tolist()) for s in strings])
+    true = np.array([counting(tuple(model.vocabulary_.decode(path))) for path in paths])
+    bare = replace(part, context_share=0.0, backoff_share=0.0)
+    gaps = [
+        divergences(true, one.next_distributions(tree)[0]) @ tree.through / tree.through.sum() for one in (part, bare)
+    ]
+    assert gaps[0] < min(0.2, 0.5 * gaps[1])
+    assert model.extraction_.agreement["oracle"].divergence < 0.2
+    assert model.extraction_.n_queries <= 5000
+
+
+def test_averages_of_recent_pasts(rng) -> None:
+    strings = [tuple(rng.integers(0, 2, rng.integers(0, 5)).tolist()) for _ in range(30)]
+    tree, paths = prefixes_of(strings)
+    rows = rng.random((len(tree), 3))
+    contexts = ContextTree.of([(), (0,), (1,), (0, 1), (1, 1)], 2, PAST)
+    found = _averages(contexts, tree, rows, tree.through)
+    expected = {}
+    for past in ((), (0,), (1,), (0, 1), (1, 1)):
+        fits = np.array([path[len(path) - len(past) :] == past and len(path) >= len(past) for path in paths])
+        mass = tree.through @ fits
+        total = (tree.through * fits) @ rows
+        expected[past] = total / mass if not past else (total + expected[past[1:]]) / (mass + 1)
+    for past, place in zip(contexts.elements, contexts.places, strict=True):
+        np.testing.assert_allclose(found[place], expected[past])
 
 
 def test_strings_drawn_from_an_oracle(pnfa) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from spectragram.automata.em import PRIOR
-from spectragram.automata.extraction import Search, basis_of, extract
+from spectragram.automata.extraction import Search, basis_of, extract, typical_strings
 from spectragram.automata.hankel import BasisChoice
 from spectragram.automata.held_out import known_only, require_known, require_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.model import Model, Weighted
-from spectragram.automata.oracles import oracle_of
+from spectragram.automata.oracles import NextOracle, oracle_of
 from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
+from spectragram.automata.repair import repaired
 from spectragram.automata.report import Extraction, report_on
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA, Statistic
@@ -196,7 +197,8 @@ class Automaton(Workbench, Estimator):
             of the alphabet, in order, and of the end.
         alphabet : sequence of hashable symbols
         n_states : int, optional
-            Most states of the automaton; by default it has as many as the function needs.
+            Most states of the automaton; by default it has as many as the function needs. If that is not enough for a
+            next oracle, averages over recent pasts are mixed in (:mod:`spectragram.automata.repair`).
         oracle : {"value", "next"}
             What the function gives.
         batched : bool
@@ -238,8 +240,11 @@ class Automaton(Workbench, Estimator):
         asked = oracle_of(function, vocabulary.words, oracle, batched=batched, max_queries=max_queries)
         given = [] if strings is None else [tuple(x.tolist()) for x in known_only(as_strings(strings, vocabulary))]
         search = Search(n_states, tolerance, min_length, weighting == "relative", random_state)
-        found = extract(asked, len(vocabulary), search, basis_of(basis, given, asked, vocabulary, random_state))
+        drawn = [] if n_states is basis is None else typical_strings(asked, random_state)
+        found = extract(asked, len(vocabulary), search, basis_of(basis, given or drawn, vocabulary))
         part = Weighted.of_function(found.wfa, "prefix" if oracle == "next" else statistic)
+        if isinstance(asked, NextOracle) and drawn and not found.is_exact:
+            part = repaired(part, asked, drawn)
         learned = Model((part,), np.ones(1), vocabulary, 0.0, found.singular_values)
         model.extraction_ = report_on(learned, asked, found, given, compared, random_state)
         return model._given(learned, {"learner": "function", "queries": model.extraction_.n_queries})

@@ -12,6 +12,7 @@ that a string counts by what follows it, not by how probable it is.
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Vocabulary
 from spectragram.errors import ParameterError, RankError
 
-__all__ = ["Basis", "Extracted", "Search", "basis_of", "extract", "frequent_basis", "random_strings"]
+__all__ = ["Basis", "Extracted", "Search", "basis_of", "extract", "frequent_basis", "random_strings", "typical_strings"]
 
 SPARE_RANK = 3
 """The basis stops growing when its rank is this many times the number of states asked for. Chosen by hand: a larger
@@ -42,6 +43,9 @@ TESTED, MAX_ROUNDS = 300, 30
 TEST_FACTOR, SMALLEST_GAP = 100.0, 1e-6
 """A value is wrong if it is off by more than this many times the tolerance, or this share, of the terms that it is a
 sum of. Chosen by hand: errors of the block are amplified in long strings."""
+TYPICAL, TYPICAL_SHARE, LONGEST_TYPICAL = 500, 0.2, 50
+"""Strings drawn from a next oracle that is approximated, the share of the queries that they may take, and how long they
+may be. Chosen by hand, not tuned."""
 LONGER = 6
 """Test strings have up to twice the symbols of the longest string of the basis, and this many more. Chosen by hand."""
 
@@ -240,9 +244,19 @@ def frequent_basis(strings: Sequence[String], size: int) -> Basis:
     return most(prefixes), most(suffixes)
 
 
-def basis_of(
-    basis: int | Mapping[str, Any] | None, strings: list[String], oracle: Oracle, vocabulary: Vocabulary, seed: int
-) -> Basis | None:
+def typical_strings(oracle: Oracle, seed: int) -> list[String]:
+    """Strings drawn from a next oracle for a share of its queries; none from another one, or if there are too few."""
+    if not isinstance(oracle, NextOracle):
+        return []
+    rng = np.random.default_rng(seed)
+    drawn: list[String] = []
+    with contextlib.suppress(RankError):
+        while len(drawn) < TYPICAL and oracle.n_queries < TYPICAL_SHARE * oracle.max_queries:
+            drawn += oracle.draw(TYPICAL // 10, rng, LONGEST_TYPICAL)
+    return drawn
+
+
+def basis_of(basis: int | Mapping[str, Any] | None, strings: list[String], vocabulary: Vocabulary) -> Basis | None:
     """The basis that a user asks for: None if it is to be grown."""
     if basis is None:
         return None
@@ -257,8 +271,6 @@ def basis_of(
         return sides[0], sides[1]
     if not isinstance(basis, int) or basis < 1:
         raise ParameterError("basis", basis, remedy="give a number of strings, or a dictionary")
-    if not strings and isinstance(oracle, NextOracle):
-        strings = oracle.draw(max(basis, TESTED), np.random.default_rng(seed))
     if not strings:
         raise ParameterError("basis", basis, "of no strings", remedy="give strings, or let the basis grow (None)")
     return frequent_basis(strings, basis)

@@ -11,8 +11,8 @@ import numpy as np
 from spectragram.automata.extraction import Extracted, random_strings
 from spectragram.automata.model import Model
 from spectragram.automata.oracles import NextOracle, Oracle, String
+from spectragram.automata.repair import divergences, prefixes_of
 from spectragram.automata.wfa import WFA
-from spectragram.inference.prefix_tree import grow_prefix_tree
 
 __all__ = ["Agreement", "Extraction", "report_on"]
 
@@ -20,8 +20,6 @@ LONGEST = 20
 """Random strings have up to this many symbols. Chosen by hand."""
 SHOWN = 8
 """Singular values that the text shows. Chosen by hand to keep it on one line."""
-TINY = 1e-300
-"""A guard against the logarithm of zero; any tiny value does."""
 
 
 @dataclass(frozen=True)
@@ -120,16 +118,10 @@ def _value_agreement(wfa: WFA, oracle: Oracle, strings: Sequence[String]) -> Agr
     return _agreement(len(strings), oracle.values(strings), wfa.values(strings), math.nan)
 
 
-def _next_agreement(model: Model, oracle: Oracle, strings: Sequence[String]) -> Agreement:
-    offsets = np.concatenate([[0], np.cumsum([len(string) for string in strings])])
-    tree = grow_prefix_tree(np.array([s for string in strings for s in string], np.int64), offsets)
-    found = model.predict(tree)[0]
-    paths: list[String] = [()]
-    for node in range(1, len(tree)):
-        paths.append((*paths[tree.parent[node]], int(tree.symbol[node])))
-    true = oracle.rows(paths)
-    each = (true * (np.log2(np.maximum(true, TINY)) - np.log2(np.maximum(found, TINY)))).sum(axis=1)
-    return _agreement(len(strings), true, found, float(each @ tree.through / tree.through.sum()))
+def _next_agreement(model: Model, oracle: Oracle, strings: list[String]) -> Agreement:
+    tree, paths = prefixes_of(strings)
+    true, found = oracle.rows(paths), model.predict(tree)[0]
+    return _agreement(len(strings), true, found, float(divergences(true, found) @ tree.through / tree.through.sum()))
 
 
 def _agreement(n: int, true: np.ndarray, found: np.ndarray, divergence: float) -> Agreement:
