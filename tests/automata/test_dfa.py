@@ -8,6 +8,7 @@ import pytest
 from spectragram.automata import DFA, WFA, Automaton, determinize
 from spectragram.automata.comparison import is_deterministic
 from spectragram.errors import InputError, RankError
+from spectragram.plots.automata import automaton_dot, draw_automaton, graph_of_dfa
 from spectragram.synthetic.automata import PNFA, all_strings
 
 STRINGS = all_strings(2, 7)
@@ -146,6 +147,15 @@ def test_approximations_have_at_most_the_states_asked_for(rng) -> None:
     assert 1 < dfa.n_states <= 5
     growing = Automaton.from_function(lambda s: float(s.count("a")), ["a", "b"])
     assert growing.to_dfa(n_states=4).n_states <= 4  # a function that diverges and is not a language either
+
+
+def test_pictures_ring_the_states_that_accept() -> None:
+    no_aa = Automaton.from_function(lambda s: float("aa" not in "".join(s)), ["a", "b"], compared=0).to_dfa()
+    assert no_aa.accepts.tolist() == [True, True, False]
+    lines = automaton_dot(graph_of_dfa(no_aa)).splitlines()
+    assert ["doublecircle" in line for line in lines[3:6]] == [True, True, False]
+    assert "end" not in lines[5]
+    assert str(draw_automaton(graph_of_dfa(no_aa))).count("<circle") == 5
 
 
 def test_dfas_draw_themselves() -> None:

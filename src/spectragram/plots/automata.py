@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,9 @@ class Graph:
     edges, weights : dict
         Label and total weight of each arrow, by source and target.
     weighted : bool
-        Whether weights are written; states that accept have a double ring in any case.
+        Whether weights are written.
+    rings : bool array, shape (n_states,), optional
+        Which states have a double ring; by default those with a large final weight.
     """
 
     names: list[str]
@@ -59,6 +61,12 @@ class Graph:
     edges: dict[tuple[int, int], str]
     weights: dict[tuple[int, int], float]
     weighted: bool = True
+    rings: np.ndarray | None = None
+
+    @property
+    def double(self) -> np.ndarray:
+        """Whether each state has a double ring, (n_states,)."""
+        return self.ends > FREQUENT_END if self.rings is None else self.rings
 
 
 def graph_of_dfa(dfa: DFA, *, smallest: float = 0.02, most: int = 4) -> Graph:
@@ -75,7 +83,10 @@ def graph_of_dfa(dfa: DFA, *, smallest: float = 0.02, most: int = 4) -> Graph:
     moves = np.zeros((dfa.target.shape[1], dfa.n_states, dfa.n_states))
     source, symbol = np.nonzero(dfa.target >= 0)
     moves[symbol, source, dfa.target[source, symbol]] = dfa.counts[source, symbol] / passes[source]
-    return _graph(moves, starts, dfa.counts[:, -1] / passes, passes / passes.sum(), dfa.symbols, smallest, most)
+    ends = dfa.counts[:, -1] / passes
+    graph = _graph(moves, starts, ends, passes / passes.sum(), dfa.symbols, smallest, most)
+    # Where every state accepts, as in most distributions, only frequent ends are worth a ring.
+    return graph if dfa.accepts.all() else replace(graph, ends=np.where(dfa.accepts, ends, 0.0), rings=dfa.accepts)
 
 
 def graph_of_wfa(
@@ -135,7 +146,7 @@ def automaton_dot(graph: Graph) -> str:
         f"{name}\nend {end:.2g}" if graph.weighted and abs(end) >= RARE_END else name
         for name, end in zip(graph.names, graph.ends, strict=True)
     ]
-    starts, ends = np.flatnonzero(graph.starts > LIKELY_START), np.flatnonzero(graph.ends > FREQUENT_END)
+    starts, ends = np.flatnonzero(graph.starts > LIKELY_START), np.flatnonzero(graph.double)
     return to_dot(edges, labels, starts.tolist(), ends.tolist())
 
 
@@ -185,7 +196,7 @@ def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -
         tip += f": {100 * visits:.1f} % of visits, ends with {end:.3g}"
     shade = mix(0.12 + 0.5 * visits / max(float(graph.visits.max()), TINY))
     drawing.circle(x, y, RADIUS, fill=shade, tip=tip, stroke=INK)
-    if end > FREQUENT_END:
+    if graph.double[i]:
         drawing.circle(x, y, RADIUS - 3, fill="none", stroke=INK)
     shows_end = graph.weighted and abs(end) >= RARE_END
     drawing.text(x, y + (0 if shows_end else 4), graph.names[i], size=12, anchor="middle", font_weight="bold")
