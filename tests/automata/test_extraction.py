@@ -100,6 +100,11 @@ def test_a_next_oracle_that_never_ends_a_string() -> None:
     )
     np.testing.assert_allclose(model.next([["a"], ["a", "b"]]), [[0.9, 0.1, 0.0], [0.3, 0.7, 0.0]], atol=1e-9)
     np.testing.assert_allclose(model.prefix_log_prob([["a", "a"]])[0], np.log([1.0, 0.3, 0.27]), atol=1e-9)
+    dfa = model.to_dfa()
+    assert dfa.n_states == 2 and not dfa.accepts.any()
+    for distance in (model.l1_distance, model.kl_divergence):
+        with pytest.raises(RankError, match="never end"):
+            distance(model)
 
 
 def test_a_truncated_next_oracle_is_near_and_its_divergence_is_reported() -> None:

@@ -18,6 +18,7 @@ from spectragram.automata.ngram import MAX_DENSE
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.inputs import Strings
+from spectragram.errors import RankError
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 
 __all__ = ["Workbench"]
@@ -25,6 +26,8 @@ __all__ = ["Workbench"]
 DRAWN = 2000
 """Strings drawn for a deterministic approximation if none are given. Chosen by hand: enough for about a thousand
 frequent prefixes."""
+LONGEST = 100
+"""They are cut after this many symbols, since those of some models never end. Chosen by hand."""
 COMPARED = 2000
 """Strings drawn for a distance. Chosen by hand: the bound on the L1 distance is then 0.06."""
 HALF = 0.5
@@ -47,7 +50,7 @@ class Workbench:
         def _trained(self) -> Model: ...
         def _encoded(self, X: Strings) -> Corpus: ...
         def log_prob(self, X: Strings) -> np.ndarray: ...  # noqa: D102
-        def sample(self, n: int, *, random_state: int = 0) -> list[list[Any]]: ...  # noqa: D102
+        def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[Any]]: ...  # noqa: D102
 
     def value(self, X: Strings) -> np.ndarray:
         """The value of each string under :attr:`wfa_`, which may be negative, shape (n_strings,)."""
@@ -92,7 +95,7 @@ class Workbench:
     def l1_distance(self, other: Workbench, n: int = COMPARED, *, random_state: int = 0) -> Estimate:
         """sum_x |p(x) - q(x)| over all strings, between 0 and 2, from about ``n`` drawn strings, with a bound."""
         half = max(n // 2, 1)
-        drawn = self.sample(half, random_state=random_state) + other.sample(half, random_state=random_state + 1)
+        drawn = self._drawn(half, random_state) + other._drawn(half, random_state + 1)
         return sampled_l1(self.log_prob(drawn), other.log_prob(drawn))
 
     def kl_divergence(self, other: Workbench, n: int = COMPARED, *, random_state: int = 0) -> Estimate:
@@ -108,13 +111,20 @@ class Workbench:
             return Estimate(crossed - entropy)
         if crossed == np.inf:
             return Estimate(crossed)
-        drawn = self.sample(n, random_state=random_state)
+        drawn = self._drawn(n, random_state)
         log_p, log_q = self.log_prob(drawn), other.log_prob(drawn)
         if entropy is not None:
             return sampled_mean(log_p - log_q, log_p, -entropy)
         if crossed is not None:
             return sampled_mean(log_p - log_q, log_q, -crossed)
         return sampled_mean(log_p - log_q)
+
+    def _drawn(self, n: int, seed: int) -> list[list[Any]]:
+        """Strings drawn from the model; refuses to wait for strings that never end."""
+        for part in self._trained.parts:
+            if isinstance(part, Weighted) and not part.backoff_share and not part.wfa.is_irredundant():
+                raise RankError("no strings can be drawn: those of this model never end, or its sum diverges")
+        return self.sample(n, random_state=seed)
 
     # -- deterministic forms ----------------------------------------------------------------------------------------
 
@@ -165,7 +175,7 @@ class Workbench:
 
     def _typical(self, n_prefixes: int) -> list[list[Any]]:
         if self._is_distribution():
-            return self.sample(DRAWN)
+            return self.sample(DRAWN, max_length=LONGEST)
         words = self.vocabulary_.words
         strings = (list(string) for length in count() for string in product(words, repeat=length))
         return list(islice(strings, n_prefixes))
@@ -174,14 +184,17 @@ class Workbench:
         (part, *others) = self._trained.parts
         if others or not isinstance(part, Weighted) or part.context_share or part.backoff_share or n_states < 1:
             return None
-        found = find_directions(part.wfa, n_states)
+        # The automaton of prefixes has the same states as that of strings, also if no string ever ends.
+        is_distribution = self._is_distribution()
+        prefixes = WFA(part.wfa.initial, part.wfa.operators, part.total) if is_distribution else part.wfa
+        found = find_directions(prefixes, n_states)
         if found is None:
             return None
-        ends = found.vectors @ found.wfa.final
-        accepts = ends * found.sizes > HALF
-        if self._is_distribution():
-            total = found.wfa.change_statistic("string", "prefix").final
-            accepts = ends > TINY * np.abs(found.vectors @ total)
+        values = found.vectors @ found.wfa.final
+        accepts = values * found.sizes > HALF
+        if is_distribution:
+            going_on = found.vectors @ found.wfa.total_operator @ found.wfa.final
+            accepts = values - going_on > TINY * np.abs(values)
         at = np.zeros(len(tree), np.int64)
         for node in range(1, len(tree)):
             at[node] = found.target[at[tree.parent[node]], tree.symbol[node]]
