@@ -3,6 +3,7 @@
 * ``python`` blocks run in one namespace a page; an unlabelled block right behind one is what it prints.
 * ``console`` blocks are a shell's: ``$ command`` and then its output, where ``...`` stands for anything and numbers
   may differ by five per cent, numbers of seconds by any amount.
+* A Python block whose first line is ``# needs: torch`` runs where that package is installed.
 * A page that needs corpora says so in a comment, ``<!-- files: train.txt=brown-text/lm/train.txt.gz -->``; without
   SPECTRAGRAM_DATA its blocks are skipped.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import os
 import re
@@ -27,6 +29,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = re.compile(r"<!-- files: (.*?) -->", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+NEEDS = re.compile(r"# needs: (.*)")
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -59,7 +62,7 @@ def test_blocks_run_and_print_what_the_page_says(page: Path, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": "docs"}
     for block in blocks_of(page):
-        if block.language == "python":
+        if block.language == "python" and not missing_packages(block):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 exec(compile(block.content, page.name, "exec"), namespace)
@@ -69,6 +72,11 @@ def test_blocks_run_and_print_what_the_page_says(page: Path, tmp_path: Path, mon
             for command, expected in commands_of(block.content):
                 printed_text = run(command)
                 assert agrees(expected, printed_text), f"$ {command}\n{printed_text}\nbut {page.name} says\n{expected}"
+
+
+def missing_packages(block: Block) -> list[str]:
+    needed = NEEDS.match(block.content)
+    return [name for name in (needed[1].split() if needed else []) if importlib.util.find_spec(name) is None]
 
 
 def provide_files(page: Path, folder: Path) -> None:

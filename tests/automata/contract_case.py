@@ -52,6 +52,6 @@ CASE = ContractCase(
         "only empty strings": lambda model: model.fit([[], []]),
         "no states": lambda model: model.set_params(n_states=0).fit(STRINGS),
         "unknown statistic": lambda model: model.set_params(statistic="words").fit(STRINGS),
-        "numbers": lambda model: model.fit([[1, 2]]),
+        "symbols that cannot be hashed": lambda model: model.fit([[[1], [2]]]),
     },
 )

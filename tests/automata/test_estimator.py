@@ -37,8 +37,9 @@ def test_every_learner_gives_a_distribution_near_the_truth(learner, truth, corpu
     exact = np.array([np.log(truth.value(s)) for s in test_corpus])
     found = model.log_prob(test_corpus)
     assert np.isfinite(found).all()
-    # Kullback-Leibler divergence per string of some six symbols; a deterministic automaton cannot come as near.
-    assert (exact - found).mean() < (0.2 if learner.startswith("merge") else 0.08)
+    # Kullback-Leibler divergence per string of some six symbols; automata without hidden states are
+    # further away.
+    assert (exact - found).mean() < (0.2 if learner.startswith(("merge", "unigram")) else 0.08)
     rows = model.next(test_corpus)
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
     assert (rows >= 0).all()
@@ -107,8 +108,6 @@ def test_a_failed_fit_leaves_the_model_as_it_was(corpus) -> None:
     before = model.log_prob([["s0"]])
     with pytest.raises(ParameterError, match="alphabet"):
         model.set_params(learner="spectral", basis={"prefixes": [["z"]], "suffixes": [["z"]]}).fit([["x"]] * 30)
-    with pytest.raises(InputError, match="'x'"):
-        model.fit_function(lambda s: float("nan") if s else 0.5, ["x"])
     np.testing.assert_array_equal(model.log_prob([["s0"]]), before)
     untrained = Automaton()
     with pytest.raises(InputError, match="every held-out string"):
@@ -188,7 +187,7 @@ def test_no_strings_give_empty_answers(corpus) -> None:
 
 
 def test_impossible_strings_have_infinite_surprisal() -> None:
-    fair = Automaton().fit_function(lambda s: 0.5 ** (len(s) + 1) if "b" not in s else 0.0, ["a", "b"])
+    fair = Automaton.from_function(lambda s: 0.5 ** (len(s) + 1) if "b" not in s else 0.0, ["a", "b"])
     strings = [["a", "b", "a"], ["never"]]
     np.testing.assert_array_equal(fair.log_prob(strings), -np.inf)
     np.testing.assert_allclose(fair.surprisal(strings)[0][:2], [1.0, np.inf])
@@ -285,9 +284,9 @@ def test_a_function_of_finite_rank_is_learned_exactly(truth) -> None:
         asked.append(string)
         return truth.value([int(symbol[1]) for symbol in string])
 
-    model = Automaton().fit_function(probability, ["s0", "s1", "s2"])
+    model = Automaton.from_function(probability, ["s0", "s1", "s2"], compared=0)
     assert model.summary_["states"] == 3
-    assert len(asked) == len(set(asked)) == model.summary_["calls"]
+    assert len(asked) == len(set(asked)) == model.summary_["queries"]  # none twice
     strings = [[f"s{symbol}" for symbol in x] for x in all_strings(3, 5)]
     exact = np.array([truth.value(x) for x in all_strings(3, 5)])
     np.testing.assert_allclose(model.value(strings), exact, atol=1e-12)
@@ -295,7 +294,7 @@ def test_a_function_of_finite_rank_is_learned_exactly(truth) -> None:
 
 
 def test_functions_that_are_no_distributions_have_values() -> None:
-    count = Automaton().fit_function(lambda s: float(s.count("a")), ["a", "b"])
+    count = Automaton.from_function(lambda s: float(s.count("a")), ["a", "b"])
     assert count.summary_["states"] == 2
     np.testing.assert_allclose(count.value([list("abba"), [], ["a"] * 50]), [2, 0, 50], atol=1e-6)
     with pytest.raises(RankError, match="diverges"):
@@ -305,19 +304,19 @@ def test_functions_that_are_no_distributions_have_values() -> None:
 def test_functions_zero_on_short_strings_need_a_length() -> None:
     rare = lambda s: 1.0 if s == tuple("ababa") else 0.0  # noqa: E731
     with pytest.raises(InputError, match="min_length"):
-        Automaton().fit_function(rare, ["a", "b"], min_length=1)
-    model = Automaton().fit_function(rare, ["a", "b"], min_length=2)
+        Automaton.from_function(rare, ["a", "b"], min_length=1)
+    model = Automaton.from_function(rare, ["a", "b"], min_length=2)
     np.testing.assert_allclose(model.value([list("ababa"), list("aba"), list("ababab")]), [1, 0, 0], atol=1e-9)
 
 
 def test_functions_that_misbehave_are_named() -> None:
     with pytest.raises(InputError, match="'a a'"):
-        Automaton().fit_function(lambda s: float("nan") if len(s) == 2 else 0.5 ** len(s), ["a"])
+        Automaton.from_function(lambda s: float("nan") if len(s) == 2 else 0.5 ** len(s), ["a"])
     noise = np.random.default_rng(0)
-    with pytest.raises(RankError, match="max_calls"):
-        Automaton().fit_function(lambda s: noise.normal(), ["a", "b"], max_calls=500)
+    with pytest.raises(RankError, match="max_queries"):
+        Automaton.from_function(lambda s: noise.normal(), ["a", "b"], max_queries=500)
     with pytest.raises(InputError, match="alphabet"):
-        Automaton().fit_function(lambda s: 0.0, [])
+        Automaton.from_function(lambda s: 0.0, [])
 
 
 def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
@@ -327,8 +326,8 @@ def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
     assert dfa.counts.sum(axis=1)[0] > 0
     frequent = sorted({tuple(corpus[i].tolist()) for i in range(len(corpus)) if len(corpus[i]) < 3})
     for string in frequent:
-        assert len(dfa.walk(string)) == len(string) + 1
-    assert dfa.to_wfa().is_probabilistic()
+        assert len(dfa.walk(f"s{symbol}" for symbol in string)) == len(string) + 1
+    assert dfa.soften().is_probabilistic()
     with pytest.raises(ParameterError, match="at least one"):
         model.to_dfa(corpus, 0)
     with pytest.raises(InputError, match="no symbol of these strings"):

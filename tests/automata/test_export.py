@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.automata import WFA, Automaton
+from spectragram.automata import DFA, WFA, Automaton
 from spectragram.automata.export import (
+    dfa_from_dot,
+    dfa_to_dot,
     from_json,
     from_openfst,
-    from_pautomac,
     symbol_table,
     to_json,
     to_openfst,
@@ -32,15 +33,66 @@ def wfa(rng) -> WFA:
 
 def test_openfst_round_trip(wfa) -> None:
     text = to_openfst(wfa, WORDS)
-    np.testing.assert_allclose(from_openfst(text, WORDS).values(STRINGS), wfa.values(STRINGS), rtol=1e-12)
+    back, words = from_openfst(text, WORDS)
+    assert back.n_states == 3 and words == WORDS
+    np.testing.assert_allclose(back.values(STRINGS), wfa.values(STRINGS), rtol=1e-12)
+    assert from_openfst(text)[1] == sorted(WORDS)
     fields = [line.split("\t") for line in text.splitlines()]
     assert {len(f) for f in fields} == {2, 4}
     names = {line.split("\t")[0] for line in symbol_table(WORDS).splitlines()}
     assert {f[2] for f in fields if len(f) == 4} <= names
+    with pytest.raises(InputError, match="line 2"):
+        from_openfst("0 1 a\n0 1 2 3 4 5", WORDS)
     with pytest.raises(InputError, match="line 1"):
-        from_openfst("0 1 x", WORDS)
+        from_openfst("x 1 a", WORDS)
+    with pytest.raises(InputError, match="'z' is not in the alphabet"):
+        from_openfst("0 1 z", WORDS)
     with pytest.raises(InputError, match="no states"):
         from_openfst("", WORDS)
+
+
+def test_openfst_of_others() -> None:
+    """Without costs, with other numbers of states, and with epsilon arcs in the middle."""
+    text = "7 3 a\n3 9 <eps> 0.6931471805599453\n3 3 b 1.3862943611198906\n9 7 a\n9\n3 2.302585092994046\n5 6 a\n"
+    wfa, words = from_openfst(text)
+    assert words == ["a", "b"] and wfa.n_states == 3
+    exact = {"a": 0.1 + 0.5, "": 0.0, "b": 0.0, "ab": 0.25 * (0.1 + 0.5), "aaa": 0.5 * 0.6, "abaa": 0.25 * 0.5 * 0.6}
+    for string, value in exact.items():
+        assert wfa.value([words.index(symbol) for symbol in string]) == pytest.approx(value)
+    with pytest.raises(InputError, match="loop of epsilon"):
+        from_openfst("0 0 <eps> 0\n0 1 a\n1")
+
+
+def test_dots_of_aalpy(tmp_path) -> None:
+    dfa = DFA([[1, 0, -1], [0, 2, 1], [2, 2, 2]], [True, False, True], ("a", 'b"', "c d"))
+    text = dfa_to_dot(dfa)
+    back = dfa_from_dot(text)
+    assert back.symbols == tuple(sorted(dfa.symbols))
+    assert back.is_equivalent(dfa)
+    learned = """digraph learnedModel {
+s0 [label="s0"];
+s1 [label="s1", shape=doublecircle];
+s0 -> s0  [label="0"];
+s0 -> s1  [label="1"];
+s1 -> s1  [label="0"];
+s1 -> s0  [label="1"];
+__start0 [label="", shape=none];
+__start0 -> s0  [label=""];
+}"""
+    odd = dfa_from_dot(learned)
+    assert odd.accept(["1", "0"]) and not odd.accept(["1", "1"])
+    with pytest.raises(InputError, match="__start0"):
+        dfa_from_dot("digraph { a -> b; }")
+
+
+def test_aalpy_reads_what_is_written(tmp_path) -> None:
+    aalpy = pytest.importorskip("aalpy")
+    dfa = DFA([[1, 0], [0, 1]], [True, False], ("a", "b"))
+    (tmp_path / "dfa.dot").write_text(dfa_to_dot(dfa))
+    theirs = aalpy.load_automaton_from_file(str(tmp_path / "dfa.dot"), "dfa")
+    assert theirs.execute_sequence(theirs.initial_state, list("aba"))[-1] is True
+    aalpy.save_automaton_to_file(theirs, str(tmp_path / "back"), "dot")
+    assert dfa_from_dot((tmp_path / "back.dot").read_text()).is_equivalent(dfa)
 
 
 def test_openfst_refuses_negative_weights(wfa, rng) -> None:
@@ -59,7 +111,7 @@ def test_json_round_trip_of_signed_weights(wfa, rng) -> None:
 
 def test_pautomac_round_trip(wfa, rng, tmp_path) -> None:
     write_pautomac_model(to_pautomac(wfa), tmp_path / "model")
-    back = from_pautomac(read_pautomac_model(tmp_path / "model"))
+    back = read_pautomac_model(tmp_path / "model").to_wfa()
     np.testing.assert_allclose(back.values(STRINGS), wfa.values(STRINGS), rtol=1e-12)
     with pytest.raises(InputError, match="probabilistic"):
         to_pautomac(wfa.change_of_basis(rng.normal(size=(3, 3))))
@@ -70,7 +122,7 @@ def test_pictures_hold_every_state_and_escape_symbols(wfa) -> None:
 
     for graph in (
         graph_of_wfa(wfa, WORDS),
-        graph_of_dfa(Automaton(learner="merge").fit([list("ab")] * 9).to_dfa([list("ab")] * 9, 3), ["a", "b"]),
+        graph_of_dfa(Automaton(learner="merge").fit([list("ab")] * 9).to_dfa([list("ab")] * 9, 3)),
     ):
         root = ET.fromstring(str(draw_automaton(graph, "title <&>")))
         texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spectragram.automata import Automaton
-from spectragram.automata.dfa import DFA
+from spectragram.automata.approximation import CountedDFA
 from spectragram.automata.em import expect, maximize, mean_log_prob, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
 from spectragram.automata.held_out import hold_out, sample_strings
@@ -27,14 +27,14 @@ def as_wfa(true: PNFA) -> WFA:
     return WFA(true.initial, true.operators, true.final)
 
 
-def deterministic(rng) -> DFA:
+def deterministic(rng) -> CountedDFA:
     """Four states that differ clearly in what follows."""
     target = np.array([[1, 2, 0], [1, 3, 2], [0, 0, 3], [2, 1, 0]])
     chances = np.array([[0.6, 0.2, 0.1, 0.1], [0.1, 0.6, 0.1, 0.2], [0.2, 0.1, 0.4, 0.3], [0.1, 0.1, 0.2, 0.6]])
-    return DFA(target, chances * 1e6)
+    return CountedDFA.of(target, chances * 1e6)
 
 
-def sharp(dfa: DFA) -> WFA:
+def sharp(dfa: CountedDFA) -> WFA:
     n, k = dfa.target.shape
     operators = np.zeros((k, n, n))
     for s in range(k):
@@ -100,7 +100,7 @@ def test_merging_finds_a_deterministic_automaton(rng) -> None:
         pair for string in strings for pair in zip(deterministic(rng).walk(string), merged.walk(string), strict=True)
     }
     assert len(paired) == 4
-    model = merged.to_wfa(leak=1e-3, smoothing=0.5)
+    model = merged.soften(leak=1e-3, smoothing=0.5)
     assert model.is_probabilistic()
     assert model.l2_distance(true) < 0.01
 

@@ -12,8 +12,8 @@ from spectragram.synthetic.automata import PNFA, all_strings
 STRINGS = all_strings(2, 5)
 
 
-def random_wfa(rng, n_states=4, n_symbols=2) -> WFA:
-    drawn = PNFA.random(n_states, n_symbols, rng=rng, mean_length=2.0)
+def random_wfa(rng, n_states=4, n_symbols=2, conditioning=0.02) -> WFA:
+    drawn = PNFA.random(n_states, n_symbols, rng=rng, mean_length=2.0, conditioning=conditioning)
     return WFA(drawn.initial, drawn.operators, drawn.final)
 
 
@@ -38,6 +38,82 @@ def test_operations_on_functions(rng) -> None:
     np.testing.assert_allclose(f.product(g).values(STRINGS), a * b)
     np.testing.assert_allclose(f.reverse().values(STRINGS), f.values([s[::-1] for s in STRINGS]))
     np.testing.assert_allclose(f.change_of_basis(rng.normal(size=(3, 3))).values(STRINGS), a)
+
+
+def cuts(string, parts):
+    """All ways to cut a string into this many parts, which may be empty."""
+    if parts == 1:
+        return [[string]]
+    return [[string[:i], *rest] for i in range(len(string) + 1) for rest in cuts(string[i:], parts - 1)]
+
+
+def test_concatenation_sums_over_cuts(rng) -> None:
+    f, g = signed_wfa(rng), random_wfa(rng)
+    expected = [sum(f.value(u) * g.value(v) for u, v in cuts(string, 2)) for string in STRINGS]
+    np.testing.assert_allclose(f.concatenate(g).values(STRINGS), expected, atol=1e-12)
+
+
+def test_star_sums_over_all_cuts(rng) -> None:
+    f = signed_wfa(rng)
+    f = f * (0.05 / max(abs(f.value(())), 1e-9))
+    short = STRINGS[:15]
+    # f(empty)^n falls so fast that eight parts are enough beside those that hold symbols.
+    expected = [
+        (not string) + sum(np.prod([f.value(u) for u in parts]) for n in range(1, 10) for parts in cuts(string, n))
+        for string in short
+    ]
+    np.testing.assert_allclose(f.star().values(short), expected, rtol=1e-6)
+    twice = f.concatenate(f.star()) + WFA(np.ones(1), np.zeros((2, 1, 1)), np.ones(1))  # 1 + f f* = f*
+    assert twice.is_equivalent(f.star())
+    with pytest.raises(RankError, match="star diverges"):
+        (f * (1.0 / f.value(()))).star()
+
+
+def test_a_shortest_counterexample(rng) -> None:
+    f = signed_wfa(rng, 4)
+    same = f.change_of_basis(rng.normal(size=(4, 4))) + 0.0 * random_wfa(rng)
+    assert f.is_equivalent(same) and same.is_equivalent(f)
+    # One string of six symbols has another value; all others agree.
+    odd = np.zeros((2, 7, 7))
+    for i, symbol in enumerate((0, 1, 1, 0, 1, 0)):
+        odd[symbol, i, i + 1] = 1.0
+    changed = same + WFA(np.eye(7)[0], odd, 1e-3 * np.eye(7)[6])
+    assert f.counterexample(changed) == (0, 1, 1, 0, 1, 0)
+    for other in (f * 1.001, random_wfa(rng), f + random_wfa(rng)):
+        found = f.counterexample(other)
+        gaps = np.abs(f.values(STRINGS) - other.values(STRINGS)) > 1e-7
+        assert found is not None
+        assert len(found) == len(STRINGS[int(np.argmax(gaps))])
+    growing = WFA(np.array([1.0, 0.0]), np.array([[[1.0, 1.0], [0.0, 1.0]]] * 2), np.array([0.0, 1.0]))  # lengths
+    assert growing.is_equivalent(growing.change_of_basis(rng.normal(size=(2, 2))))
+    assert growing.counterexample(growing * 1.01) == (0,)
+
+
+def test_sums_of_products_without_their_matrix(rng, monkeypatch) -> None:
+    from spectragram.automata import stein
+
+    f, g = random_wfa(rng, 25, conditioning=0.0), random_wfa(rng, 22, conditioning=0.0)
+    shape = f.initial, f.operators, g.initial, g.operators
+    found, sure = stein.sum_of_products(*shape), stein.sum_of_products(*shape, converges=True)
+    endless = WFA(f.initial, f.operators / f.spectral_radius() * 1.5, f.final)
+    with pytest.raises(RankError, match="diverge"):
+        stein.sum_of_products(endless.initial, endless.operators, endless.initial, endless.operators)
+    monkeypatch.setattr(stein, "DENSE", 10**6)
+    exact = stein.sum_of_products(*shape)
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-14)
+    np.testing.assert_allclose(sure, exact, rtol=1e-9, atol=1e-14)
+
+
+def test_distances_of_large_automata(rng, monkeypatch) -> None:
+    from spectragram.automata import wfa as module
+
+    f, g = (
+        random_wfa(rng, 60, conditioning=0.0),
+        random_wfa(rng, 50, conditioning=0.0),
+    )  # 3000 unknowns: the matrix would take 72 MB
+    large = f.l2_distance(g)
+    monkeypatch.setattr(module, "MINIMISED", 1000)
+    assert large == pytest.approx(f.l2_distance(g), rel=1e-6)
 
 
 def test_minimisation_finds_the_rank_and_keeps_the_function(rng) -> None:

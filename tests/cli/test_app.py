@@ -26,7 +26,7 @@ from spectragram.kinds import KINDS
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     shown = capsys.readouterr().out
-    for verb in ("train", "predict", "evaluate", "inspect", "export", "demo", "reproduce"):
+    for verb in ("train", "predict", "evaluate", "inspect", "export", "extract", "demo", "reproduce"):
         assert verb in shown
 
 

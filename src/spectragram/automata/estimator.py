@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectragram.automata.blackbox import learn_function, oracle_of, predictor_of
-from spectragram.automata.dfa import DFA, FREQUENT_PREFIXES, TOLERANCE, approximate_dfa
 from spectragram.automata.em import PRIOR
 from spectragram.automata.hankel import BasisChoice
-from spectragram.automata.held_out import known_only, require_known, require_strings
+from spectragram.automata.held_out import require_known, require_strings
 from spectragram.automata.learners import learn
 from spectragram.automata.model import Model
 from spectragram.automata.prediction import Predicted, draw_strings, evaluate_strings, map_shards
 from spectragram.automata.settings import settings_of
-from spectragram.automata.wfa import WFA, Statistic
+from spectragram.automata.sources import FromElsewhere
+from spectragram.automata.workbench import Workbench
 from spectragram.data.corpus import END, Corpus, Vocabulary
-from spectragram.data.inputs import Strings, as_corpus, is_path
+from spectragram.data.inputs import Strings, as_strings, is_path
 from spectragram.data.pautomac import read_pautomac_solution
+from spectragram.data.symbols import Symbol
 from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.files import Source
-from spectragram.inference.prefix_tree import grow_prefix_tree
 
 __all__ = ["Automaton"]
 
 
-class Automaton(Estimator):
+class Automaton(FromElsewhere, Workbench, Estimator):
     """A probability distribution over strings of symbols, as a weighted automaton.
 
-    Strings are sequences of symbols such as ``["the", "dog"]``. A ``str`` among them has spaces between its symbols:
-    ``"the dog"`` is the same string. For a sequence of characters write ``list("abba")``. Instead of strings every
-    method accepts the path of a text file (one string a line) or of a PAutomaC file.
+    Strings are sequences of symbols such as ``["the", "dog"]`` or ``[0, 1, 1]``; a symbol is any hashable value. A
+    ``str`` among them has spaces between its symbols: ``"the dog"`` is the same string. For a sequence of characters
+    write ``list("abba")``. Instead of strings every method accepts the path of a text file (one string a line) or of a
+    PAutomaC file. Symbols other than strings are saved in model files as :mod:`spectragram.data.symbols` says.
 
     Parameters
     ----------
@@ -72,6 +72,8 @@ class Automaton(Estimator):
         Singular values of the Hankel block, for ``spectral`` and ``pivot``; empty for other learners.
     unknown_rate_ : float
         Probability of a symbol outside the alphabet.
+    extraction_ : Extraction
+        Of :meth:`from_function`: how the automaton was extracted. It is not saved.
 
     Examples
     --------
@@ -126,10 +128,10 @@ class Automaton(Estimator):
             the model is finished on all of X.
         """
         settings = settings_of(self)
-        corpus = as_corpus(X, format="auto", keep_empty=True)
+        corpus = as_strings(X)
         require_strings(corpus)
         require_known(corpus)
-        judges = None if dev is None else as_corpus(dev, corpus.vocabulary, format="auto", keep_empty=True)
+        judges = None if dev is None else as_strings(dev, corpus.vocabulary)
         with progress("automata", enabled=self.verbose) as report:
             self.model_, parts = learn(corpus, settings, judges, report)
         self.summary_ = {
@@ -143,61 +145,15 @@ class Automaton(Estimator):
         }
         return self
 
-    @fitting
-    def fit_function(
-        self,
-        function: Callable[[tuple[str, ...]], float],
-        alphabet: Sequence[str],
-        *,
-        statistic: Statistic = "string",
-        tolerance: float = 1e-8,
-        max_calls: int = 100_000,
-        min_length: int = 2,
-    ) -> Self:
-        """Learn the automaton of any function on strings (a language model, a simulator) by calling it.
-
-        ``n_states`` limits the size of the automaton; by default it has as many states as the function needs. Values
-        are given by :meth:`value`; probabilities need a function whose sum over all strings converges.
-
-        Parameters
-        ----------
-        function : callable
-            Takes a tuple of symbols of the alphabet and returns a finite number.
-        alphabet : sequence of str
-        statistic : {"string", "prefix", "substring"}
-            What the function returns: the weight of a string, of all strings with that prefix, or the expected number
-            of occurrences of a substring.
-        tolerance : float
-            Singular values below this share of the largest are treated as noise. The default is for functions that are
-            exact up to rounding.
-        max_calls : int
-            A RankError is raised if this many calls were not enough.
-        min_length : int
-            All prefixes and suffixes up to this length are looked at in any case.
-        """
-        n_states = settings_of(self).n_states
-        self._choose("statistic", statistic, get_args(Statistic))
-        vocabulary = Vocabulary(list(alphabet))
-        oracle = oracle_of(function, vocabulary.words, max_calls)
-        found = learn_function(oracle, len(vocabulary), n_states=n_states, tolerance=tolerance, min_length=min_length)
-        self.model_ = Model((predictor_of(found, statistic),), np.ones(1), vocabulary, 0.0, np.zeros(0))
-        self.summary_ = {
-            "learner": "function",
-            "states": found.n_states,
-            "types": len(vocabulary),
-            "calls": len(oracle.answers),
-        }
-        return self
-
-    def predict(self, X: Strings) -> Predictions[list[str]]:
+    def predict(self, X: Strings) -> Predictions[list[Any]]:
         """The most probable next symbol after every prefix of each string; ``</s>`` stands for the end.
 
         A string of T symbols gets T + 1 predictions: one before each symbol and one after the last. The diagnostics
         count ``negative`` estimates that were repaired.
         """
         found, diagnostics = self._mapped(X, Predicted.best_events)
-        names = np.array([*self.vocabulary_.words, END], object)
-        return Predictions((names[best].tolist() for shard in found for best in shard), diagnostics)
+        names = [*self.vocabulary_.words, END]
+        return Predictions(([names[i] for i in best.tolist()] for shard in found for best in shard), diagnostics)
 
     def log_prob(self, X: Strings) -> np.ndarray:
         """Natural log-probability of each string, shape (n_strings,), for strings of any length.
@@ -229,9 +185,14 @@ class Automaton(Estimator):
         found, _ = self._mapped(X, Predicted.next_distributions)
         return np.concatenate(found) if found else np.zeros((0, len(self.vocabulary_) + 1))
 
-    def sample(self, n: int, *, random_state: int = 0, max_length: int = 100_000) -> list[list[str]]:
-        """Draw ``n`` strings, symbol by symbol; they are cut after ``max_length`` symbols."""
-        drawn = draw_strings(self._trained, n, np.random.default_rng(random_state), max_length)
+    def sample(
+        self, n: int, *, prefix: Sequence[Symbol] = (), random_state: int = 0, max_length: int = 100_000
+    ) -> list[list[Any]]:
+        """Draw ``n`` strings that begin with ``prefix``; they are cut after ``max_length`` symbols."""
+        corpus = self._encoded([list(prefix)])
+        require_known(corpus)
+        rng = np.random.default_rng(random_state)
+        drawn = draw_strings(self._trained, n, rng, max_length, corpus[0].tolist())
         return [self.vocabulary_.decode(string) for string in drawn]
 
     def evaluate(self, X: Strings, *, solution: Source | ArrayLike | None = None) -> dict[str, Any]:
@@ -258,41 +219,6 @@ class Automaton(Estimator):
         """Mean log-probability of a string (higher is better), for scikit-learn's model selection."""
         return float(self.log_prob(X).mean())
 
-    def value(self, X: Strings) -> np.ndarray:
-        """The value of each string under :attr:`wfa_`, which may be negative, shape (n_strings,)."""
-        corpus = self._encoded(X)
-        require_known(corpus)
-        return self.wfa_.values(string.tolist() for string in corpus)
-
-    @property
-    def wfa_(self) -> WFA:
-        """The automata of all parts as one: their direct sum, each multiplied by its weight.
-
-        For probabilistic learners that is the whole model. For ``spectral`` it is the estimated automaton alone,
-        without back-off and resets and with negative values, so :meth:`value`, :meth:`change_statistic` and exports
-        differ from :meth:`log_prob`.
-        """
-        return self._trained.to_wfa()
-
-    def change_statistic(self, target: Statistic) -> WFA:
-        """The automaton of string probabilities, prefix probabilities or expected substring counts (Lemma 3.1)."""
-        return self.wfa_.change_statistic("string", target)
-
-    def to_dfa(
-        self, X: Strings, n_states: int = 10, *, n_prefixes: int = FREQUENT_PREFIXES, tolerance: float = TOLERANCE
-    ) -> DFA:
-        """A deterministic approximation on the frequent prefixes of X (section 7.3 of the paper).
-
-        See :func:`~spectragram.automata.dfa.approximate_dfa`; ``tolerance=0`` merges as strictly as the paper does.
-        """
-        corpus = self._encoded(X)
-        require_strings(corpus)
-        corpus = known_only(corpus)
-        require_strings(corpus)
-        tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-        states, n_symbols = self.model_.states(tree), len(self.vocabulary_)
-        return approximate_dfa(tree, states, n_symbols, n_states, n_prefixes=n_prefixes, tolerance=tolerance)
-
     @property
     def vocabulary_(self) -> Vocabulary:
         """The alphabet."""
@@ -314,7 +240,7 @@ class Automaton(Estimator):
         return self.model_
 
     def _encoded(self, X: Strings) -> Corpus:
-        return as_corpus(X, self.vocabulary_, format="auto", keep_empty=True)
+        return as_strings(X, self.vocabulary_)
 
     def _mapped(self, X: Strings, reduce: Callable[[Predicted], Any]) -> tuple[list[Any], dict[str, int]]:
         """What ``reduce`` makes of each shard, in order, and the diagnostics."""

@@ -1,28 +1,33 @@
 """Automata in the formats of other tools: OpenFst text, DOT, PAutomaC models, JSON.
 
 format      holds                              reads back to
-openfst     arcs with weight -log(w), w > 0    the same function (with one more state, the start)
-pautomac    probabilities I, F, S, T           the same automaton
+openfst     arcs with weight -log(w), w > 0    the same automaton, and any other acceptor
+pautomac    probabilities I, F, S, T           the same automaton (PautomacModel.to_wfa)
 json        any weights, signed too            the same automaton
-dot         a drawing for graphviz             nothing
+dot         a drawing for graphviz             nothing; DFAs as AALpy writes them read back
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from spectragram.automata.dfa import DFA
 from spectragram.automata.wfa import WFA
 from spectragram.data.pautomac import PautomacModel
+from spectragram.data.symbols import spell, symbol_from_json, symbol_to_json
 from spectragram.errors import InputError
 
 __all__ = [
+    "dfa_from_dot",
+    "dfa_to_dot",
     "from_json",
     "from_openfst",
-    "from_pautomac",
     "symbol_table",
     "to_dot",
     "to_json",
@@ -31,9 +36,11 @@ __all__ = [
 ]
 
 EPSILON = "<eps>"
+DOT_ARC = re.compile(r'\s*"?(\w+)"?\s*->\s*"?(\w+)"?\s*\[.*?label="((?:[^"\\]|\\.)*)"')
+DOT_NODE = re.compile(r'\s*"?(\w+)"?\s*\[(.*)\]')
 
 
-def to_openfst(wfa: WFA, words: Sequence[str], *, smallest: float = 0.0) -> str:
+def to_openfst(wfa: WFA, words: Sequence[Any], *, smallest: float = 0.0) -> str:
     """Text for ``fstcompile --acceptor --isymbols=...`` with weights -log(w); see :func:`symbol_table`.
 
     A state 0 is added, from which epsilon arcs lead to every state with its initial weight. Weights of at most
@@ -53,43 +60,85 @@ def to_openfst(wfa: WFA, words: Sequence[str], *, smallest: float = 0.0) -> str:
     return "\n".join(lines) + "\n"
 
 
-def symbol_table(words: Sequence[str]) -> str:
+def symbol_table(words: Sequence[Any]) -> str:
     """The symbol table that belongs to :func:`to_openfst`: epsilon is 0, symbol k is k + 1."""
     return "".join(f"{word}\t{i}\n" for i, word in enumerate([EPSILON, *_safe_words(words)]))
 
 
-def from_openfst(text: str, words: Sequence[str]) -> WFA:
-    """Read what :func:`to_openfst` wrote; only the start state may have epsilon arcs."""
-    index = {word: i for i, word in enumerate(_safe_words(words))}
-    arcs: list[tuple[int, int, int, float]] = []
-    starts: dict[int, float] = {}
+def from_openfst(text: str, words: Sequence[Any] | None = None) -> tuple[WFA, list[Any]]:
+    """Read OpenFst's text of an acceptor with weights -log(w), and its symbols.
+
+    Lines are ``source target symbol [cost]`` or ``state [cost]``, in which no cost means a weight of 1; the start is
+    the source of the first line. Epsilon arcs may be anywhere: they are summed over and removed.
+
+    Parameters
+    ----------
+    text : str
+        What :func:`to_openfst` or ``fstprint --acceptor`` wrote.
+    words : sequence of hashable symbols, optional
+        The alphabet, spelled in the text; by default the symbols of the text, sorted.
+    """
+    arcs: list[tuple[str, int, int, float]] = []
     ends: dict[int, float] = {}
+    number_of: dict[str, int] = {}
+
+    def state(name: str) -> int:
+        return number_of.setdefault(str(int(name)), len(number_of))
+
     for number, line in enumerate(text.splitlines(), start=1):
-        fields = line.split("\t")
+        fields = line.split()
         try:
-            if len(fields) == 4 and fields[2] == EPSILON and fields[0] == "0":
-                starts[int(fields[1])] = math.exp(-float(fields[3]))
-            elif len(fields) == 4:
-                arcs.append((index[fields[2]], int(fields[0]), int(fields[1]), math.exp(-float(fields[3]))))
-            elif len(fields) == 2:
-                ends[int(fields[0])] = math.exp(-float(fields[1]))
-            else:
-                raise ValueError(f"{len(fields)} fields")
-        except (KeyError, ValueError) as trouble:
+            if len(fields) in (3, 4):
+                weight = math.exp(-float(fields[3])) if len(fields) == 4 else 1.0
+                arcs.append((fields[2], state(fields[0]), state(fields[1]), weight))
+            elif fields:
+                ends[state(fields[0])] = math.exp(-float(fields[1])) if len(fields) == 2 else 1.0
+                if len(fields) > 2:
+                    raise ValueError(f"{len(fields)} fields")
+        except ValueError as trouble:
             raise InputError(
                 f"{line[:60]!r} ({trouble})", line=number, remedy="expected: source target symbol cost, or state cost"
             ) from None
-    m = max([*starts, *ends, *(state for _, a, b, _ in arcs for state in (a, b))], default=0)
-    if not m:
-        raise InputError("no states in this OpenFst text", remedy="give text that export wrote")
-    initial, final, operators = np.zeros(m), np.zeros(m), np.zeros((len(words), m, m))
-    for state, weight in starts.items():
-        initial[state - 1] = weight
-    for state, weight in ends.items():
-        final[state - 1] = weight
+    if not number_of:
+        raise InputError("no states in this OpenFst text", remedy="give the text of an acceptor")
+    found = sorted({symbol for symbol, *_ in arcs} - {EPSILON})
+    alphabet = list(found if words is None else words)
+    index = {word: i for i, word in enumerate(_safe_words(alphabet))}
+    if not set(found) <= set(index):
+        raise InputError(
+            f"the symbol {min(set(found) - set(index))!r} is not in the alphabet", remedy="give all symbols of the text"
+        )
+    m = len(number_of)
+    moves = np.zeros((len(alphabet) + 1, m, m))
     for symbol, source, target, weight in arcs:
-        operators[symbol, source - 1, target - 1] += weight
-    return WFA(initial, operators, final)
+        moves[index.get(symbol, len(alphabet)), source, target] += weight
+    final = np.zeros(m)
+    final[list(ends)] = list(ends.values())
+    return _without_epsilon(moves[:-1], moves[-1], final), alphabet
+
+
+def _without_epsilon(operators: np.ndarray, epsilon: np.ndarray, final: np.ndarray) -> WFA:
+    """The automaton that starts in state 0, without states that no string with a value passes.
+
+    Any number of epsilon moves may follow the start and each symbol: (I - E)^-1 = I + E + E^2 + ...
+    """
+    if np.abs(np.linalg.eigvals(epsilon)).max() >= 1.0 - 1e-12:  # near the rounding error
+        raise InputError("the weights of a loop of epsilon arcs do not sum", remedy="make its cost larger")
+    closure = np.linalg.inv(np.eye(len(final)) - epsilon)
+    initial, operators = closure[0], operators @ closure
+    step = (operators != 0).any(axis=0)
+    useful = _reached(initial != 0, step) & _reached(final != 0, step.T)
+    kept = np.flatnonzero(useful) if useful.any() else np.array([0])
+    return WFA(initial[kept], operators[:, kept][:, :, kept], final[kept])
+
+
+def _reached(states: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """States (m,) from which, or the given ones, moves (m, m) lead to."""
+    while True:
+        more = states | step[states].any(axis=0)
+        if (more == states).all():
+            return states
+        states = more
 
 
 def to_pautomac(wfa: WFA) -> PautomacModel:
@@ -106,31 +155,28 @@ def to_pautomac(wfa: WFA) -> PautomacModel:
     return PautomacModel(wfa.initial, wfa.final, symbol, transition)
 
 
-def from_pautomac(model: PautomacModel) -> WFA:
-    """The automaton of a PAutomaC model."""
-    return WFA(model.initial, model.operators, model.final)
+def to_json(wfa: WFA, words: Sequence[Any]) -> str:
+    """A JSON object with ``symbols``, ``initial``, ``final`` and ``operators``, a matrix for each symbol in order.
 
-
-def to_json(wfa: WFA, words: Sequence[str]) -> str:
-    """A JSON object with ``symbols``, ``initial``, ``operators`` (by symbol) and ``final``."""
-    operators = {word: matrix.tolist() for word, matrix in zip(words, wfa.operators, strict=True)}
+    Symbols that JSON does not have are written as :mod:`spectragram.data.symbols` says.
+    """
     return json.dumps(
         {
-            "symbols": list(words),
+            "symbols": [symbol_to_json(word) for word in words],
             "initial": wfa.initial.tolist(),
             "final": wfa.final.tolist(),
-            "operators": operators,
+            "operators": wfa.operators.tolist(),
         }
     )
 
 
-def from_json(text: str) -> tuple[WFA, list[str]]:
+def from_json(text: str) -> tuple[WFA, list[Any]]:
     """Read what :func:`to_json` wrote: the automaton and its symbols."""
     try:
         content = json.loads(text)
-        words = list(content["symbols"])
+        words = [symbol_from_json(symbol) for symbol in content["symbols"]]
         m = len(content["initial"])
-        operators = np.array([content["operators"][word] for word in words], np.float64).reshape(len(words), m, m)
+        operators = np.array(content["operators"], np.float64).reshape(len(words), m, m)
         return WFA(np.array(content["initial"]), operators, np.array(content["final"])), words
     except (KeyError, TypeError, ValueError) as trouble:
         raise InputError(
@@ -151,6 +197,48 @@ def to_dot(
     return "\n".join([*lines, "}"]) + "\n"
 
 
+def dfa_to_dot(dfa: DFA) -> str:
+    """The DOT text of a deterministic automaton, as AALpy and graphviz read it; symbols are spelled.
+
+    AALpy reads it with ``aalpy.utils.load_automaton_from_file(path, "dfa")``.
+    """
+    lines = ["digraph dfa {"]
+    for state, accepts in enumerate(dfa.accepts.tolist()):
+        lines.append(f'  s{state} [label="s{state}"{", shape=doublecircle" if accepts else ""}];')
+    for state, symbol in np.argwhere(dfa.target >= 0).tolist():
+        lines.append(f"  s{state} -> s{dfa.target[state, symbol]} [label={_quoted(spell(dfa.symbols[symbol]))}];")
+    return "\n".join([*lines, '  __start0 [label="", shape=none];', '  __start0 -> s0 [label=""];', "}"]) + "\n"
+
+
+def dfa_from_dot(text: str) -> DFA:
+    """Read the DOT text of a deterministic automaton that AALpy or :func:`dfa_to_dot` wrote; symbols are strings.
+
+    States with double circles accept, and ``__start0`` points to the start.
+    """
+    accepting: set[str] = set()
+    states: dict[str, int] = {}
+    start = None
+    arcs: list[tuple[str, str, str]] = []
+    for line in text.splitlines():
+        arc, node = DOT_ARC.match(line), DOT_NODE.match(line)
+        if arc and arc[1] == "__start0":
+            start = arc[2]
+        elif arc:
+            arcs.append((arc[1], re.sub(r"\\(.)", r"\1", arc[3]), arc[2]))
+        elif node and not node[1].startswith("__start") and node[1] not in ("node", "edge", "graph"):
+            states[node[1]] = len(states)
+            if "doublecircle" in node[2]:
+                accepting.add(node[1])
+    if start not in states or not all(source in states and target in states for source, _, target in arcs):
+        raise InputError("this DOT text is not an automaton of AALpy", remedy="it needs all states and __start0 -> s0")
+    names = [start, *(name for name in states if name != start)]
+    symbols = sorted({symbol for _, symbol, _ in arcs})
+    target = np.full((len(names), len(symbols)), -1)
+    for source, symbol, following in arcs:
+        target[names.index(source), symbols.index(symbol)] = names.index(following)
+    return DFA(target, np.array([name in accepting for name in names]), tuple(symbols))
+
+
 def _quoted(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
@@ -160,9 +248,9 @@ def _cost(weight: float) -> str:
     return repr(-math.log(weight) + 0.0)
 
 
-def _safe_words(words: Sequence[str]) -> list[str]:
+def _safe_words(words: Sequence[Any]) -> list[str]:
     """Symbols as OpenFst can hold them: without blanks, and none that means epsilon."""
-    safe = [word.replace("\t", "_").replace(" ", "_") for word in words]
+    safe = [spell(word).replace("\t", "_").replace(" ", "_") for word in words]
     if EPSILON in safe or len(set(safe)) < len(safe):
         raise InputError(f"OpenFst cannot tell some symbols apart, or from {EPSILON}", remedy="rename them")
     return safe

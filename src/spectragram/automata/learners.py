@@ -94,7 +94,7 @@ def _ngram(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
 def _merge(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
     tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
     merged = merge_states(tree, len(corpus.vocabulary), max_states=settings.n_states or MAX_STATES)
-    return _alone(corpus, Weighted.probabilistic(merged.to_wfa(MERGE_LEAK, MERGE_SMOOTHING)), "merge")
+    return _alone(corpus, Weighted.probabilistic(merged.soften(MERGE_LEAK, MERGE_SMOOTHING)), "merge")
 
 
 def _estimate(corpus: Corpus, settings: Settings, n_states: int) -> SpectralModel:

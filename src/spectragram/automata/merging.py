@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from scipy.special import gammaln
 
-from spectragram.automata.dfa import DFA
+from spectragram.automata.approximation import CountedDFA
 from spectragram.inference.prefix_tree import PrefixTree
 
 __all__ = ["merge_states"]
@@ -36,7 +36,7 @@ CONCENTRATION = 0.5
 
 def merge_states(
     tree: PrefixTree, n_symbols: int, *, max_states: int = MAX_STATES, concentration: float = CONCENTRATION
-) -> DFA:
+) -> CountedDFA:
     """Learn a deterministic automaton of at most ``max_states`` states from a prefix tree of counts."""
     frequent = tree.through >= MIN_PASSES
     frequent[0] = True
@@ -56,7 +56,7 @@ def merge_states(
     kept = _red_blue(target, counts, per_symbol, per_state, max_states, MIN_EVIDENCE)
     place = np.full(n + 1, -1)
     place[kept] = np.arange(len(kept))
-    return DFA(place[target[kept]], counts[kept])
+    return CountedDFA.of(place[target[kept]], counts[kept])
 
 
 @njit(cache=True, nogil=True)

@@ -23,7 +23,7 @@ from scipy.special import logsumexp
 
 from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.ngram import Ngrams
-from spectragram.automata.wfa import WFA
+from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.engine import single_threaded_blas
 from spectragram.errors import RankError
@@ -75,6 +75,21 @@ class Weighted:
         """An automaton that is reset to the same state (m,) after every past."""
         contexts = ContextTree.of([()], wfa.n_symbols, PAST)
         return cls(wfa, total, contexts, np.repeat(state[None], len(contexts.parent), axis=0))
+
+    @classmethod
+    def of_function(cls, wfa: WFA, statistic: Statistic = "string") -> Weighted:
+        """Any automaton of a statistic, ready to predict; totals are NaN if sums over all strings diverge."""
+        if wfa.is_probabilistic() and statistic == "string":
+            return cls.probabilistic(wfa)
+        string = wfa.change_statistic(statistic, "string")
+        try:
+            # The values of prefixes are known if they are what was learned, also where strings never end.
+            total = wfa.final if statistic == "prefix" else string.change_statistic("string", "prefix").final
+        except RankError:
+            total = np.full(wfa.n_states, np.nan)
+        weight = float(string.initial @ total)
+        start = string.initial / weight if np.isfinite(weight) and weight > 0 else string.initial
+        return cls.without_contexts(string, total, start)
 
     @property
     def n_states(self) -> int:

@@ -7,7 +7,7 @@ results do not either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -172,10 +172,15 @@ def evaluate_strings(
     return scores | pautomac_scores(solution, np.exp(log_probs - log_probs.max()))
 
 
-def draw_strings(model: Model, n: int, rng: np.random.Generator, max_length: int) -> list[list[int]]:
-    """Draw ``n`` strings symbol by symbol, all at the same time; they are cut after ``max_length`` symbols."""
-    strings: list[list[int]] = [[] for _ in range(n)]
-    active = list(range(n)) if max_length > 0 else []
+def draw_strings(
+    model: Model, n: int, rng: np.random.Generator, max_length: int, prefix: Sequence[int] = ()
+) -> list[list[int]]:
+    """Draw ``n`` strings that begin with ``prefix`` symbol by symbol, all at the same time.
+
+    They are cut after ``max_length`` symbols.
+    """
+    strings: list[list[int]] = [list(prefix) for _ in range(n)]
+    active = list(range(n)) if max_length > len(prefix) else []
     while active:
         offsets = np.concatenate([[0], np.cumsum([len(strings[i]) for i in active])])
         tokens = np.array([symbol for i in active for symbol in strings[i]], np.int64)

@@ -137,7 +137,7 @@ def mix_finalists(
 def _undecided(corpus: Corpus) -> Finalists:
     """If nothing can be held out: a merged automaton and a bigram, with equal weights."""
     tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
-    merged = merge_states(tree, len(corpus.vocabulary)).to_wfa()
+    merged = merge_states(tree, len(corpus.vocabulary)).soften()
     return Finalists((Candidate("merge", "merge", merged),), (2,), np.array([0.5, 0.5]))
 
 
@@ -180,7 +180,7 @@ def _starts(
     if "merge" in effort.kinds:
         whole = grow_prefix_tree(training.tokens, training.offsets)
         merged = merge_states(whole, n_symbols, max_states=2 * max(effort.sizes))
-        starts.append(Candidate("merge", "merge", merged.to_wfa()))
+        starts.append(Candidate("merge", "merge", merged.soften()))
     if "random" in effort.kinds:
         starts += [Candidate("random", f"random {n}", random_start(trees, n, n_symbols, rng)) for n in effort.sizes]
     if not {"pivot", "hmm", "cluster"} & set(effort.kinds):

@@ -25,14 +25,16 @@ from typing import Literal, get_args
 import numpy as np
 import scipy.linalg
 
+from spectragram.automata.bases import spanning_rows
+from spectragram.automata.stein import CONVERGES, sum_of_products
 from spectragram.display import shown_by
 from spectragram.errors import InputError, RankError
 
 __all__ = ["WFA", "Statistic"]
 
-CONVERGES = 1e-12
-"""Sums over all strings count as divergent if the spectral radius is this close to 1: the inverse of I - A would then
-consist of rounding error. Any value near the rounding error does."""
+MINIMISED = 100
+"""Automata of at most this many states together are minimised before their distance is computed, which finds distances
+near zero exactly and sums that converge only for the difference. Chosen by hand: more states take seconds."""
 CHECKED_STRINGS = 10**5
 """Most strings of one length whose signs are checked. Chosen by hand to bound time and memory."""
 
@@ -115,20 +117,10 @@ class WFA:
         return reached.reverse()._reachable(tolerance, float(np.linalg.norm(self.final))).reverse()
 
     def _reachable(self, tolerance: float, size: float) -> WFA:
-        # Grow an orthonormal basis of all forward vectors by applying operators until nothing new appears.
-        basis = np.zeros((0, self.n_states))
-        largest = float(np.linalg.norm(self.operators, axis=(1, 2)).max(initial=0.0))
-        waiting = [(self.initial, size)]
-        while waiting:
-            row, size = waiting.pop()
-            for _ in range(2):  # Gram-Schmidt loses orthogonality to rounding; a second pass restores it
-                row = row - (row @ basis.T) @ basis
-            length = float(np.linalg.norm(row))
-            if length > tolerance * size:
-                basis = np.vstack([basis, row / length])
-                waiting += [(following, largest) for following in row / length @ self.operators]
-        if not len(basis):
+        found = [direction for _, _, direction in spanning_rows(self.initial, self.operators, tolerance, size)]
+        if not found:
             return WFA(np.zeros(1), np.zeros((self.n_symbols, 1, 1)), np.zeros(1))
+        basis = np.array(found)
         return WFA(self.initial @ basis.T, basis @ self.operators @ basis.T, basis @ self.final)
 
     def reverse(self) -> WFA:
@@ -151,6 +143,43 @@ class WFA:
 
     __rmul__ = __mul__
 
+    def __sub__(self, other: WFA) -> WFA:
+        """The automaton of f - g."""
+        return self + -1.0 * other
+
+    def __neg__(self) -> WFA:
+        """The automaton of -f."""
+        return -1.0 * self
+
+    def concatenate(self, other: WFA) -> WFA:
+        """The automaton of x -> sum over all cuts x = u v of f(u) g(v), with m + m' states (Cauchy product)."""
+        self._require_same_alphabet(other)
+        m, n = self.n_states, other.n_states
+        operators = np.zeros((self.n_symbols, m + n, m + n))
+        operators[:, :m, :m], operators[:, m:, m:] = self.operators, other.operators
+        # What may end in f may begin in g.
+        operators[:, :m, m:] = (self.operators @ self.final)[:, :, None] * other.initial
+        initial = np.concatenate([self.initial, self.initial @ self.final * other.initial])
+        return WFA(initial, operators, np.concatenate([np.zeros(m), other.final]))
+
+    def star(self) -> WFA:
+        """The automaton of f* = 1 + f + f f + ..., products by :meth:`concatenate`, with m + 1 states.
+
+        The value of a string is a sum over all its cuts, so |f(empty string)| must be below 1.
+
+            c = 1 / (1 - f(empty))        Q_sigma = A_sigma (I + c alpha_inf alpha_1')
+            f*(empty) = c                 f*(x) = c alpha_1' Q_x alpha_inf
+        """
+        empty = float(self.initial @ self.final)
+        if abs(empty) >= 1.0 - CONVERGES:
+            raise RankError(f"the star diverges: the value of the empty string is {empty:.6g}, not between -1 and 1")
+        c = 1.0 / (1.0 - empty)
+        m = self.n_states
+        operators = np.zeros((self.n_symbols, m + 1, m + 1))
+        operators[:, :m, :m] = self.operators @ (np.eye(m) + c * np.outer(self.final, self.initial))
+        # The last state serves the empty string alone.
+        return WFA(np.append(c * self.initial, 1.0), operators, np.append(self.final, 1.0))
+
     def product(self, other: WFA) -> WFA:
         """The automaton of x -> f(x) g(x), with m times m' states (Hadamard product)."""
         self._require_same_alphabet(other)
@@ -162,23 +191,42 @@ class WFA:
         return float(self.initial @ self._solve(self.final))
 
     def inner_product(self, other: WFA) -> float:
-        """sum_x f(x) g(x) over all strings, in closed form.
-
-        The matrix X = sum_x (A_x' alpha_1)(B_x' beta_1)' solves  X = alpha_1 beta_1' + sum_sigma A_sigma' X B_sigma.
-        """
+        """sum_x f(x) g(x) over all strings, in closed form and in memory for m times m' numbers."""
         self._require_same_alphabet(other)
-        product = np.einsum("sij,skl->ikjl", self.operators, other.operators).reshape(
-            self.n_states * other.n_states, -1
-        )
-        _require_contraction(product, "the product of the two automata")
-        start = np.kron(self.initial, other.initial)
-        summed = np.linalg.solve(np.eye(len(start)) - product.T, start)
-        return float(summed @ np.kron(self.final, other.final))
+        # The values of two distributions are at most 1, so the sum of their products converges if that of f does.
+        converges = self.is_probabilistic() and other.is_probabilistic() and self.is_irredundant()
+        summed = sum_of_products(self.initial, self.operators, other.initial, other.operators, converges=converges)
+        return float(self.final @ summed @ other.final)
 
     def l2_distance(self, other: WFA) -> float:
-        """sqrt(sum_x (f(x) - g(x))^2) over all strings, in closed form."""
-        difference = (self + -1.0 * other).minimize(1e-12)
-        return float(np.sqrt(max(difference.inner_product(difference), 0.0)))
+        """sqrt(sum_x (f(x) - g(x))^2) over all strings.
+
+        In closed form, in memory for m times m' numbers. For automata with more than 100 states together, distances
+        below about 1e-8 times the norms of f and g are rounding error.
+        """
+        if self.n_states + other.n_states <= MINIMISED:
+            difference = (self - other).minimize(1e-12)
+            return float(np.sqrt(max(difference.inner_product(difference), 0.0)))
+        square = self.inner_product(self) - 2.0 * self.inner_product(other) + other.inner_product(other)
+        return float(np.sqrt(max(square, 0.0)))
+
+    def counterexample(self, other: WFA, tolerance: float = 1e-8) -> tuple[int, ...] | None:
+        """A shortest string on which the two automata differ, or None if they compute the same function.
+
+        The forward vectors of f - g span a space of at most m + m' dimensions, so it is enough to look at the strings
+        of a basis (:mod:`spectragram.automata.bases`), which have fewer than m + m' symbols. Values count as equal if
+        they differ by less than a share of ``tolerance`` of the terms that they are sums of.
+        """
+        difference = self.minimize(tolerance) - other.minimize(tolerance)
+        size = float(np.linalg.norm(difference.initial))
+        for string, row, _ in spanning_rows(difference.initial, difference.operators, tolerance, size):
+            if abs(row @ difference.final) > tolerance * np.linalg.norm(row) * np.linalg.norm(difference.final):
+                return string
+        return None
+
+    def is_equivalent(self, other: WFA, tolerance: float = 1e-8) -> bool:
+        """Whether the two automata compute the same function, up to rounding; see :meth:`counterexample`."""
+        return self.counterexample(other, tolerance) is None
 
     def change_statistic(self, source: Statistic, target: Statistic) -> WFA:
         """Convert the automaton of f, f_p or f_s into that of another of them (Lemma 3.1).
@@ -243,7 +291,9 @@ class WFA:
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
         """(I - A)^-1 right."""
-        _require_contraction(self.total_operator, "the automaton")
+        if not self.is_irredundant():
+            radius = self.spectral_radius()
+            raise RankError(f"sums over all strings diverge: the spectral radius is {radius:.6g}, not below 1")
         return np.linalg.solve(np.eye(self.n_states) - self.total_operator, right)
 
     def _require_same_alphabet(self, other: WFA) -> None:
@@ -252,9 +302,3 @@ class WFA:
                 f"automata over {self.n_symbols} and {other.n_symbols} symbols",
                 remedy="learn both over one alphabet",
             )
-
-
-def _require_contraction(matrix: np.ndarray, what: str) -> None:
-    radius = float(np.abs(np.linalg.eigvals(matrix)).max())
-    if radius >= 1.0 - CONVERGES:
-        raise RankError(f"sums over all strings diverge: the spectral radius of {what} is {radius:.6g}, not below 1")

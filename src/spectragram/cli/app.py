@@ -1,4 +1,4 @@
-"""The verbs. ``train`` and ``demo`` name a kind; the others find it in the model file.
+"""The verbs. ``train`` and ``demo`` name a kind, ``extract`` makes automata; the others find it in the model file.
 
 Each kind has a module ``spectragram.cli.<kind>`` with a function per verb; their signatures are the options.
 Those modules import the estimators inside the functions, so that help and errors answer at once.
@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from spectragram._version import __version__
 from spectragram.cli.console import note
 from spectragram.cli.export_json import export_json
+from spectragram.cli.extract import extract
 from spectragram.cli.options import train_command
 from spectragram.cli.running import careful, ends_quietly
 from spectragram.errors import InputError
@@ -198,6 +199,7 @@ _verb_of_model("predict", "Apply a model to INPUT: exactly one record out per re
 _verb_of_model("evaluate", "Score a model against GOLD; --json prints one object.")
 _verb_of_model("inspect", "Show what a model learned; --html FILE adds pictures.")
 _verb_of_model("export", "Write a model in another FORMAT.")
+app.command("extract")(careful(extract))
 
 
 def command() -> Any:

@@ -19,8 +19,6 @@ InputFormat = Annotated[
     str, typer.Option("--input-format", help="Format of the strings: text (one a line), pautomac, or auto.")
 ]
 FORMATS = ("openfst", "symbols", "dot", "pautomac", "json", "svg")
-SAMPLED = 2000
-"""Strings drawn for the deterministic approximation. Chosen by hand: enough for about a thousand frequent prefixes."""
 
 
 def train(
@@ -111,7 +109,7 @@ def inspect(
     from spectragram.automata import Automaton
 
     loaded = Automaton.load(model)
-    dfa = loaded.to_dfa(loaded.sample(SAMPLED) if strings is None else strings, states)
+    dfa = loaded.to_dfa(strings, states)
     if html is not None:
         from spectragram.plots.automata import automaton_page
 
@@ -123,9 +121,8 @@ def inspect(
     if parts:
         print()
         print_table(["part", "states", "weight"], [[p["part"], p["states"], p["weight"]] for p in parts])
-    words = loaded.vocabulary_.words
     print("\ndeterministic approximation: what follows in each state, and where it leads")
-    print_table(["state", "moves"], [[s, " ".join(dfa.moves_of(s, words))] for s in range(dfa.n_states)])
+    print_table(["state", "moves"], [[s, " ".join(dfa.moves_of(s))] for s in range(dfa.n_states)])
 
 
 def export(
@@ -150,7 +147,7 @@ def export(
         write_pautomac_model(to_pautomac(loaded.wfa_), out)
         return
     if format in ("dot", "svg"):
-        graph = graph_of_dfa(loaded.to_dfa(loaded.sample(SAMPLED), states), words)
+        graph = graph_of_dfa(loaded.to_dfa(None, states))
         text = automaton_dot(graph) if format == "dot" else str(draw_automaton(graph)) + "\n"
     elif format == "symbols":
         text = symbol_table(words)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import Any, Self
 
 import numpy as np
 
+from spectragram.data.symbols import ordered, plain_symbol, spell, symbol_from_json, symbol_to_json
 from spectragram.errors import InputError
 from spectragram.files import split_words
 
@@ -28,16 +31,16 @@ class Vocabulary:
     Parameters
     ----------
     words : sequence of str
-        Distinct; the id of a word is its position.
+        Distinct; the id of a word is its position. The alphabet of an automaton may have other hashable symbols.
     counts : array of int64, shape (n_words,), optional
         How often each word was seen in training.
     unknown : str or None
         Which of ``words`` stands for words outside the vocabulary. If None, they are encoded as -1.
     """
 
-    def __init__(self, words: Sequence[str], counts: np.ndarray | None = None, unknown: str | None = None) -> None:
-        self.words: tuple[str, ...] = tuple(words)
-        self.index: dict[str, int] = {word: i for i, word in enumerate(self.words)}
+    def __init__(self, words: Sequence[Any], counts: np.ndarray | None = None, unknown: str | None = None) -> None:
+        self.words: tuple[Any, ...] = tuple(words)
+        self.index: dict[Any, int] = {word: i for i, word in enumerate(self.words)}
         if len(self.index) != len(self.words):
             twice = next(word for word, n in Counter(self.words).items() if n > 1)
             raise InputError(f"the vocabulary contains {twice!r} twice", remedy="give each word once")
@@ -102,23 +105,48 @@ class Vocabulary:
         """Id of the unknown word, or -1 if there is none."""
         return -1 if self.unknown is None else self.index[self.unknown]
 
-    def encode(self, words: Iterable[str]) -> np.ndarray:
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether all words are strings."""
+        return all(isinstance(word, str) for word in self.words)
+
+    @cached_property
+    def spelled(self) -> Vocabulary:
+        """The same ids for the spellings of the words, with which files and texts name them."""
+        if self.is_text:
+            return self
+        texts = [spell(word) for word in self.words]
+        if len(set(texts)) < len(texts):
+            twice = next(text for text, n in Counter(texts).items() if n > 1)
+            raise InputError(f"two symbols are both written {twice!r}", remedy="give sequences of symbols, not text")
+        return Vocabulary(texts, self.counts)
+
+    def encode(self, words: Iterable[Any]) -> np.ndarray:
         """Ids of ``words``, int32; words outside the vocabulary get ``unknown_id`` (-1 if there is none)."""
         index, unknown = self.index, self.unknown_id
         return np.fromiter((index.get(word, unknown) for word in words), np.int32)
 
-    def decode(self, ids: Iterable[int]) -> list[str]:
+    def decode(self, ids: Iterable[int]) -> list[Any]:
         """Words of ``ids``; the inverse of :meth:`encode` on known words."""
         return [self.words[i] for i in ids]
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Plain values and arrays (the words are a list of strings), as model files hold them."""
-        return {"unknown": self.unknown}, {"words": list(self.words), "counts": self.counts}
+        """Plain values and arrays (the words are a list of strings), as model files hold them.
+
+        Symbols other than strings are JSON texts there, and the value ``symbols`` says so.
+        """
+        if self.is_text:
+            return {"unknown": self.unknown}, {"words": list(self.words), "counts": self.counts}
+        texts = [json.dumps(symbol_to_json(word)) for word in self.words]
+        return {"unknown": self.unknown, "symbols": "json"}, {"words": texts, "counts": self.counts}
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_state`."""
-        return cls(arrays["words"], np.asarray(arrays["counts"], np.int64), values["unknown"])
+        """Inverse of :meth:`to_state`; ``ValueError`` where a text is not a symbol."""
+        words = arrays["words"]
+        if values.get("symbols") == "json":
+            words = [symbol_from_json(json.loads(text)) for text in words]
+        return cls(words, np.asarray(arrays["counts"], np.int64), values["unknown"])
 
 
 @dataclass(frozen=True)
@@ -139,11 +167,15 @@ class Corpus:
     vocabulary: Vocabulary
 
     @classmethod
-    def from_sequences(cls, sequences: Iterable[Sequence[str]], vocabulary: Vocabulary | None = None) -> Self:
+    def from_sequences(
+        cls, sequences: Iterable[Sequence[Any]], vocabulary: Vocabulary | None = None, *, any_symbols: bool = False
+    ) -> Self:
         """Encode sequences of symbols; a string among them has spaces between its symbols.
 
         Without a vocabulary every symbol gets an id, in the order of code points. With one, symbols outside it get
-        the id of its unknown symbol, or -1 if it has none. See :func:`~spectragram.data.inputs.as_corpus` for files.
+        the id of its unknown symbol, or -1 if it has none. ``any_symbols`` allows hashable symbols that are not
+        strings; a vocabulary must then have some of their type.
+        See :func:`~spectragram.data.inputs.as_corpus` for files.
 
         >>> Corpus.from_sequences([["a", "b"], "b a b"]).tokens.tolist()
         [0, 1, 1, 0, 1]
@@ -155,10 +187,14 @@ class Corpus:
             )
         listed = [split_words(sequence) if isinstance(sequence, str) else list(sequence) for sequence in sequences]
         symbols = list(chain.from_iterable(listed))
-        _require_strings(symbols)
+        if any_symbols:
+            symbols = _plain_symbols(symbols)
+            _require_types(symbols, vocabulary)
+        else:
+            _require_strings(symbols)
         if vocabulary is None:
             counts = Counter(symbols)
-            kinds = sorted(counts)
+            kinds = ordered(counts)
             vocabulary = Vocabulary(kinds, np.array([counts[symbol] for symbol in kinds], np.int64))
         tokens = vocabulary.encode(symbols)
         offsets = np.concatenate([[0], np.cumsum([len(sequence) for sequence in listed])]).astype(np.int64)
@@ -218,7 +254,32 @@ def even_parts(offsets: np.ndarray, n: int) -> list[tuple[int, int]]:
     return list(pairwise(cuts.tolist()))
 
 
-def _require_strings(symbols: list[str]) -> None:
+def _plain_symbols(symbols: list[Any]) -> list[Any]:
+    try:
+        kinds = set(symbols)
+    except TypeError:  # one of them cannot be hashed; say which
+        kinds = set(map(plain_symbol, symbols))
+    # Each kind is looked at once: corpora have millions of symbols of a few kinds.
+    plain = {symbol: plain_symbol(symbol) for symbol in kinds}
+    return symbols if all(isinstance(symbol, str) for symbol in kinds) else [plain[symbol] for symbol in symbols]
+
+
+def _require_types(symbols: list[Any], vocabulary: Vocabulary | None) -> None:
+    """Refuse symbols of a type that the vocabulary has none of: they would all count as unknown."""
+    if vocabulary is None:
+        return
+    known = tuple(set(map(type, vocabulary.words)))
+    for kind in set(map(type, symbols)):
+        if not issubclass(kind, known):
+            symbol = next(symbol for symbol in symbols if type(symbol) is kind)
+            names = ", ".join(sorted(one.__name__ for one in known))
+            raise InputError(
+                f"a symbol of type {kind.__name__} ({symbol!r:.40}) for an alphabet of type {names}",
+                remedy="give symbols as they were given in training",
+            )
+
+
+def _require_strings(symbols: list[Any]) -> None:
     wrong = {kind for kind in set(map(type, symbols)) if not issubclass(kind, str)}
     if wrong:
         symbol = next(symbol for symbol in symbols if type(symbol) in wrong)

@@ -38,6 +38,7 @@ __all__ = [
     "WordLists",
     "as_corpus",
     "as_dependencies",
+    "as_strings",
     "as_trees",
     "as_word_lists",
     "is_path",
@@ -247,6 +248,44 @@ def as_corpus(
         sequences = as_word_lists(X, keep_empty=True)
         found = Corpus.from_sequences((words for words in sequences if words or keep_empty), vocabulary)
     return found if vocabulary is None else Corpus.over(found, vocabulary)
+
+
+def as_strings(X: Strings, vocabulary: Vocabulary | None = None) -> Corpus:
+    """Strings of any hashable symbols as a corpus, in which empty strings stay.
+
+    In a file, and in a ``str`` among the strings, a symbol of the vocabulary that is not a string is written as it
+    is spelled: ``0 1`` are two integers if those are the vocabulary's.
+
+    Parameters
+    ----------
+    X : path, Corpus or iterable
+        A text or PAutomaC file, or sequences of symbols.
+    vocabulary : Vocabulary, optional
+        Encode over this vocabulary; other symbols become -1, but those of a type that it has none of are refused.
+    """
+    if vocabulary is None or vocabulary.is_text:
+        if is_path(X):
+            return as_corpus(X, vocabulary, format="auto", keep_empty=True)
+    elif is_path(X) or (isinstance(X, Corpus) and X.vocabulary.is_text):
+        spelled = as_corpus(X, vocabulary.spelled, format="auto", keep_empty=True)
+        return Corpus(spelled.tokens, spelled.offsets, vocabulary)
+    if isinstance(X, Corpus):
+        return X if vocabulary is None else Corpus.over(X, vocabulary)
+    sequences = [_symbols(item, vocabulary) for item in listed(X, "strings")]
+    return Corpus.from_sequences(sequences, vocabulary, any_symbols=True)
+
+
+def _symbols(item: object, vocabulary: Vocabulary | None) -> list[Any]:
+    words = _words(item)
+    if not isinstance(item, str) or vocabulary is None or vocabulary.is_text:
+        return words
+    index = vocabulary.spelled.index
+    unknown = [word for word in words if word not in index]
+    if unknown:
+        raise InputError(
+            f"{unknown[0]!r} is not the spelling of a symbol", remedy="give the string as a sequence of symbols"
+        )
+    return [vocabulary.words[index[word]] for word in words]
 
 
 def _read_strings(source: Source, vocabulary: Vocabulary | None, format: str, keep_empty: bool) -> Corpus:

@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -158,6 +160,11 @@ class PautomacModel:
         """
         going_on = (1.0 - self.final)[:, None] * self.symbol
         return going_on.T[:, :, None] * self.transition
+
+    def to_wfa(self) -> Any:
+        """The same automaton as weights, a :class:`spectragram.automata.WFA`."""
+        # Automata are above the data in the order of imports, so they are imported when they are asked for.
+        return import_module("spectragram.automata.wfa").WFA(self.initial, self.operators, self.final)
 
 
 def read_pautomac_model(source: Source) -> PautomacModel:

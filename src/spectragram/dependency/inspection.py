@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectragram.automata.dfa import DFA, approximate_dfa
+from spectragram.automata.approximation import CountedDFA, approximate_dfa
 from spectragram.errors import ParameterError
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.inference.prefix_tree import grow_prefix_tree
@@ -31,10 +31,9 @@ SHOWN_SYMBOLS = 6
 
 @dataclass(frozen=True)
 class HeadDFA:
-    """The automaton of one head and direction as a deterministic one (section 7.3), and the names of its symbols."""
+    """The automaton of one head and direction as a deterministic one (section 7.3); its symbols are tags."""
 
-    dfa: DFA
-    names: tuple[str, ...]
+    dfa: CountedDFA
 
     def rows(self, most: int = 4) -> list[list[object]]:
         """Rows (state, probability of STOP, symbols, next state, count), the ``most`` frequent moves of each state."""
@@ -47,7 +46,7 @@ class HeadDFA:
                 if self.dfa.target[state, symbol] >= 0:
                     targets.setdefault(int(self.dfa.target[state, symbol]), []).append(int(symbol))
             for target, symbols in list(targets.items())[:most] or [(-1, [])]:
-                shown = " ".join(self.names[symbol] for symbol in symbols[:SHOWN_SYMBOLS])
+                shown = " ".join(self.dfa.symbols[symbol] for symbol in symbols[:SHOWN_SYMBOLS])
                 shown += " ..." if len(symbols) > SHOWN_SYMBOLS else ""
                 times = int(counts[symbols].sum()) if symbols else 0
                 rows.append([state, float(stop), shown or "-", target if target >= 0 else "-", times])
@@ -70,8 +69,8 @@ def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int 
         states[node] = states[tree.parent[node]] @ wfa.operators[tree.symbol[node]]
         # Only the direction of a vector counts.
         states[node] /= max(float(np.abs(states[node]).sum()), SMALLEST)
-    dfa = approximate_dfa(tree, states, len(tags), n_states, n_prefixes=FREQUENT_PREFIXES)
-    return HeadDFA(dfa, tags)
+    dfa = approximate_dfa(tree, states, tags, n_states, n_prefixes=FREQUENT_PREFIXES)
+    return HeadDFA(dfa)
 
 
 def frequent_modifiers(parser: DependencyParser, n_heads: int = 10, n_modifiers: int = 5) -> list[list[object]]:

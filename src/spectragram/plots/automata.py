@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from spectragram.automata.approximation import CountedDFA
 from spectragram.automata.dfa import DFA
 from spectragram.automata.estimator import Automaton
 from spectragram.automata.export import to_dot
@@ -46,6 +48,10 @@ class Graph:
         Share of visits, initial weight and final weight of each state.
     edges, weights : dict
         Label and total weight of each arrow, by source and target.
+    weighted : bool
+        Whether weights are written.
+    rings : bool array, shape (n_states,), optional
+        Which states have a double ring; by default those with a large final weight.
     """
 
     names: list[str]
@@ -54,23 +60,37 @@ class Graph:
     ends: np.ndarray
     edges: dict[tuple[int, int], str]
     weights: dict[tuple[int, int], float]
+    weighted: bool = True
+    rings: np.ndarray | None = None
+
+    @property
+    def double(self) -> np.ndarray:
+        """Whether each state has a double ring, (n_states,)."""
+        return self.ends > FREQUENT_END if self.rings is None else self.rings
 
 
-def graph_of_dfa(dfa: DFA, words: Sequence[str], *, smallest: float = 0.02, most: int = 4) -> Graph:
-    """The graph of a deterministic automaton; symbols with a smaller share of their state are left out.
+def graph_of_dfa(dfa: DFA, *, smallest: float = 0.02, most: int = 4) -> Graph:
+    """The graph of a deterministic automaton; an arrow names at most ``most`` symbols.
 
-    An arrow names at most ``most`` symbols.
+    If the automaton has counts, symbols with a smaller share of their state are left out.
     """
+    starts = np.eye(dfa.n_states)[0]
+    if not isinstance(dfa, CountedDFA):
+        wfa = dfa.to_wfa()
+        visits = np.full(dfa.n_states, 1.0 / dfa.n_states)
+        return _graph(wfa.operators, starts, wfa.final, visits, dfa.symbols, smallest, most, weighted=False)
     passes = np.maximum(dfa.counts.sum(axis=1), TINY)
     moves = np.zeros((dfa.target.shape[1], dfa.n_states, dfa.n_states))
     source, symbol = np.nonzero(dfa.target >= 0)
     moves[symbol, source, dfa.target[source, symbol]] = dfa.counts[source, symbol] / passes[source]
-    starts = np.eye(dfa.n_states)[0]
-    return _graph(moves, starts, dfa.counts[:, -1] / passes, passes / passes.sum(), words, smallest, most)
+    ends = dfa.counts[:, -1] / passes
+    graph = _graph(moves, starts, ends, passes / passes.sum(), dfa.symbols, smallest, most)
+    # Where every state accepts, as in most distributions, only frequent ends are worth a ring.
+    return graph if dfa.accepts.all() else replace(graph, ends=np.where(dfa.accepts, ends, 0.0), rings=dfa.accepts)
 
 
 def graph_of_wfa(
-    wfa: WFA, words: Sequence[str], *, smallest: float = 0.05, most: int = 4, max_states: int = 20
+    wfa: WFA, words: Sequence[Any], *, smallest: float = 0.05, most: int = 4, max_states: int = 20
 ) -> Graph:
     """The graph of any automaton: its ``max_states`` most visited states, and arrows whose absolute weight is large.
 
@@ -101,31 +121,32 @@ def _graph(
     starts: np.ndarray,
     ends: np.ndarray,
     visits: np.ndarray,
-    words: Sequence[str],
+    words: Sequence[Any],
     smallest: float,
     most: int,
     numbers: np.ndarray | None = None,
+    weighted: bool = True,
 ) -> Graph:
     edges, weights = {}, {}
     for source, target in np.argwhere(np.abs(moves).max(axis=0) >= smallest).tolist():
         along = moves[:, source, target]
         order = np.argsort(-np.abs(along), kind="stable")
         shown = [s for s in order if abs(along[s]) >= smallest]
-        lines = [f"{words[s]} {along[s]:.2g}" for s in shown[:most]]
+        lines = [f"{words[s]} {along[s]:.2g}" if weighted else f"{words[s]}" for s in shown[:most]]
         edges[source, target] = "\n".join([*lines, f"+{len(shown) - most} more"] if len(shown) > most else lines)
         weights[source, target] = float(np.abs(along).sum())
     names = [str(i) for i in (range(len(starts)) if numbers is None else numbers.tolist())]
-    return Graph(names, visits, starts, ends, edges, weights)
+    return Graph(names, visits, starts, ends, edges, weights, weighted)
 
 
 def automaton_dot(graph: Graph) -> str:
     """The same graph for graphviz."""
     edges = [(source, target, label) for (source, target), label in graph.edges.items()]
     labels = [
-        f"{name}\nend {end:.2g}" if abs(end) >= RARE_END else name
+        f"{name}\nend {end:.2g}" if graph.weighted and abs(end) >= RARE_END else name
         for name, end in zip(graph.names, graph.ends, strict=True)
     ]
-    starts, ends = np.flatnonzero(graph.starts > LIKELY_START), np.flatnonzero(graph.ends > FREQUENT_END)
+    starts, ends = np.flatnonzero(graph.starts > LIKELY_START), np.flatnonzero(graph.double)
     return to_dot(edges, labels, starts.tolist(), ends.tolist())
 
 
@@ -150,11 +171,11 @@ def draw_automaton(graph: Graph, title: str = "") -> Drawing:
     return drawing
 
 
-def automaton_page(model: Automaton, name: str, dfa: DFA) -> str:
+def automaton_page(model: Automaton, name: str, dfa: CountedDFA) -> str:
     """A page with the summary of training, a picture of the deterministic approximation, the parts and the spectrum."""
     sections = [
         ("Training", summary_table(model.summary_)),
-        ("What it does on frequent strings", LEGEND + str(draw_automaton(graph_of_dfa(dfa, model.vocabulary_.words)))),
+        ("What it does on frequent strings", LEGEND + str(draw_automaton(graph_of_dfa(dfa)))),
     ]
     parts = [[part["part"], part["states"], part["weight"]] for part in model.summary_.get("parts", [])]
     if parts:
@@ -170,12 +191,14 @@ def _state(drawing: Drawing, graph: Graph, i: int, place: tuple[float, float]) -
     if graph.starts[i] > LIKELY_START:
         drawing.line(x - RADIUS - 26, y, x - RADIUS - 5, y, stroke=INK)
         drawing.arrow_head(x - RADIUS - 2, y, 1, 0)
-    tip = f"state {graph.names[i]}: {100 * visits:.1f} % of visits, ends with {end:.3g}"
+    tip = f"state {graph.names[i]}"
+    if graph.weighted:
+        tip += f": {100 * visits:.1f} % of visits, ends with {end:.3g}"
     shade = mix(0.12 + 0.5 * visits / max(float(graph.visits.max()), TINY))
     drawing.circle(x, y, RADIUS, fill=shade, tip=tip, stroke=INK)
-    if end > FREQUENT_END:
+    if graph.double[i]:
         drawing.circle(x, y, RADIUS - 3, fill="none", stroke=INK)
-    shows_end = abs(end) >= RARE_END
+    shows_end = graph.weighted and abs(end) >= RARE_END
     drawing.text(x, y + (0 if shows_end else 4), graph.names[i], size=12, anchor="middle", font_weight="bold")
     if shows_end:
         drawing.text(x, y + 11, f"{end:.2f}", size=9.5, anchor="middle")

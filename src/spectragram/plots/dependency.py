@@ -102,7 +102,7 @@ def dependency_page(
     """A page with the summary, frequent modifiers, the automaton of one head, and parsed sentences."""
     chosen = head or _branching_head(parser, direction)
     found = head_dfa(parser, chosen, direction, dfa_states)
-    automaton = draw_automaton(graph_of_dfa(found.dfa, found.names), f"{direction} modifiers of {chosen}")
+    automaton = draw_automaton(graph_of_dfa(found.dfa), f"{direction} modifiers of {chosen}")
     sections = [
         ("Training", summary_table(parser.summary_)),
         (

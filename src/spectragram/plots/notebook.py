@@ -11,13 +11,14 @@ from spectragram.plots.page import html_table, summary_table
 from spectragram.plots.svg import clean
 
 if TYPE_CHECKING:
+    from spectragram.automata.dfa import DFA
     from spectragram.automata.wfa import WFA
     from spectragram.data.conllu import Sentence
     from spectragram.data.trees import Tree
     from spectragram.estimator import Estimator
     from spectragram.spectral.subspace import Subspace
 
-__all__ = ["automaton_svg", "model_html", "sentence_svg", "subspace_svg", "tree_svg"]
+__all__ = ["automaton_svg", "dfa_svg", "model_html", "sentence_svg", "subspace_svg", "tree_svg"]
 
 MAX_WORDS, MAX_DEPTH, MAX_STATES = 200, 100, 20
 """Larger objects are shown as text, since nobody could read their pictures. Chosen by hand."""
@@ -54,6 +55,13 @@ def automaton_svg(wfa: WFA) -> str | None:
     if not 0 < wfa.n_states <= MAX_STATES:
         return None
     return str(draw_automaton(graph_of_wfa(wfa, [str(symbol) for symbol in range(wfa.n_symbols)])))
+
+
+def dfa_svg(dfa: DFA) -> str | None:
+    """A picture of states and moves, or None if there are too many states."""
+    from spectragram.plots.automata import draw_automaton, graph_of_dfa
+
+    return str(draw_automaton(graph_of_dfa(dfa))) if dfa.n_states <= MAX_STATES else None
 
 
 def subspace_svg(subspace: Subspace) -> str | None:

@@ -28,6 +28,7 @@ NO_SPACE_BEFORE, NO_SPACE_AFTER = frozenset((".", ",", "?", "”", "'s", "n't"))
 CONTRACTED = {("is", "not"): ("isn't", "n't"), ("was", "not"): ("wasn't", "n't"), ("did", "not"): ("didn't", "n't")}
 """Pairs of words that are written as one token, and the form of the second word in it."""
 SENTENCES_PER_PARAGRAPH = 5
+"""Chosen by hand: enough sentences that their ends have to be learned."""
 
 
 def english_treebank(n: int, seed: int = 0) -> list[Sentence]:
