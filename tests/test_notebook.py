@@ -17,7 +17,7 @@ from spectragram.cli import main
 from spectragram.data import Sentence, parse_tree, write_conllu
 from spectragram.data.trees import Tree
 from spectragram.spectral import find_subspace
-from spectragram.synthetic import english_dependencies, english_tagged, english_trees
+from spectragram.synthetic import english_dependencies, english_tagged, english_treebank, english_trees
 
 
 def words_in(svg: str | None) -> str:
@@ -60,6 +60,7 @@ TRAINED = {
     "clusters": lambda: sg.WordClusters(8).fit([words for words, _ in english_tagged(200)]),
     "constituency": lambda: sg.ConstituencyParser(preset="fast", n_states=2).fit(english_trees(60)),
     "dependency": lambda: sg.DependencyParser(2, preset="fast").fit(english_dependencies(60)),
+    "pipeline": lambda: sg.Pipeline(2, preset="fast", n_folds=0).fit(english_treebank(60)),
     "tagger": lambda: sg.Tagger(2).fit(*map(list, zip(*english_tagged(100), strict=True))),
 }
 
@@ -78,7 +79,7 @@ def test_models_show_parameters_summary_and_a_picture(kind: str) -> None:
     facts = [name.replace("_", " ") for name in model.summary_ if name != "parts"]
     assert facts
     assert all(fact in shown for fact in facts)
-    assert ("<svg" in model._repr_html_()) == (kind not in ("lm", "dependency"))
+    assert ("<svg" in model._repr_html_()) == (kind not in ("lm", "dependency", "pipeline"))
 
 
 def test_a_model_that_is_not_trained_says_so() -> None:
@@ -98,6 +99,7 @@ def test_text_of_parameters_is_escaped() -> None:
         ("clusters", (), 1, ("<details", "the")),
         ("constituency", ("--sentence", "The <b> dog barked ."), 3, ("&lt;b&gt;", "NP")),
         ("dependency", ("--parse", "{conllu}"), 3, ("nsubj", "root")),
+        ("pipeline", ("--parse", "{conllu}"), 2, ("nsubj", "root", "feats")),
         ("tagger", (), 2, ("NN", "the")),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_demo_corpus_can_be_taken_away(tmp_path: Path, capsys: pytest.Captur
     assert main(["demo", "--write", str(folder)]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert sorted(written) == sorted(folder.iterdir())
-    assert len(written) == 12
+    assert len(written) == 14
     assert len((folder / "test.strings").read_text().splitlines()) == 200
 
 
