@@ -33,7 +33,7 @@ def test_raw_text_becomes_conllu(files: Path) -> None:
     assert main(["predict", str(files / "model"), str(files / "test.txt"), "--out", str(out), "--quiet"]) == 0
     sentences = list(read_conllu(out, check_tree=True))
     assert sum(map(len, sentences)) == pytest.approx(sum(map(len, TREES[120:])), rel=0.02)
-    assert sentences[0].comments[0] == "# sent_id = 1"
+    assert sentences[0].comments[1] == "# sent_id = 1"
 
 
 def test_standard_input_and_output(

@@ -145,7 +145,9 @@ def test_broken_files_are_named(pipeline: Pipeline, tmp_path: Path) -> None:
 
 def test_sentences_get_numbers_unless_they_have_names(pipeline: Pipeline, tmp_path: Path) -> None:
     (tmp_path / "raw.txt").write_text("The dog slept. The cat slept.")
-    assert [s.comments[0] for s in pipeline.stream(tmp_path / "raw.txt")] == ["# sent_id = 1", "# sent_id = 2"]
+    found = list(pipeline.stream(tmp_path / "raw.txt"))
+    assert found[0].comments == ("# newpar", "# sent_id = 1", "# text = The dog slept.")
+    assert found[1].comments == ("# sent_id = 2", "# text = The cat slept.")
     write_conllu(TEST[:1], tmp_path / "named.conllu")
     (named,) = pipeline.stream(tmp_path / "named.conllu")
     assert named.comments == TEST[0].comments

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self
@@ -210,9 +211,9 @@ class Pipeline(Estimator):
 
 
 def _with_id(sentence: Sentence, number: int) -> Sentence:
-    """The sentence with a number in ``# sent_id``, if it has none."""
-    from dataclasses import replace
-
+    """The sentence with a number in ``# sent_id``, if it has none; paragraphs begin before it, as the format asks."""
     if any(comment.startswith("# sent_id") for comment in sentence.comments):
         return sentence
-    return replace(sentence, comments=(f"# sent_id = {number}", *sentence.comments))
+    first = [comment for comment in sentence.comments if comment.startswith("# new")]
+    rest = [comment for comment in sentence.comments if not comment.startswith("# new")]
+    return dataclasses.replace(sentence, comments=(*first, f"# sent_id = {number}", *rest))
