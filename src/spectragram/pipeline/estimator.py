@@ -42,8 +42,8 @@ class Pipeline(Estimator):
     n_models : int, optional
         Members of the parser's ensemble. Default: that of the preset.
     n_folds : int, optional
-        The parser is trained on tags and lemmas that were predicted for each of so many parts of the treebank by models
-        of the other parts. 0 or 1 trains it on the tags of the treebank. Default: that of the preset.
+        The parser is also trained on tags and lemmas that were predicted for each of so many parts of the treebank by
+        models of the other parts. 0 or 1 trains it on the tags of the treebank alone. Default: that of the preset.
     random_state, n_jobs, verbose
 
     Attributes
