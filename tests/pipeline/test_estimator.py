@@ -36,6 +36,8 @@ def test_raw_text_becomes_annotated_text(pipeline: Pipeline) -> None:
     assert scores["las"] > 70
     from_words, from_tags = pipeline.evaluate(TEST, start="words"), pipeline.evaluate(TEST, start="tags")
     assert from_words["words"] == from_tags["upos"] == from_tags["lemmas"] == 100
+    bare = without(TEST, "feats")  # no features at all, which are right then
+    assert pipeline.evaluate(bare, start="tags")["ufeats"] == 100
     assert from_words["las"] <= from_tags["las"] + 3
 
 

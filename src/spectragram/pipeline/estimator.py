@@ -181,7 +181,8 @@ class Pipeline(Estimator):
         if start == "raw":
             found: list[Sentence] = list(self(plain_text(gold)))
         else:
-            found = self._annotated(gold, COLUMNS if start == "words" else OF_PARSER)
+            columns = COLUMNS if start == "words" else OF_PARSER
+            found = self.model_.annotate(gold, replace=columns, only=columns, n_jobs=self.n_jobs)
         speed = per_second(sum(map(len, gold)), time.perf_counter() - began)
         scores = universal_scores((s.rows for s in gold), (s.rows for s in found))
         return scores | {"n_sentences": len(gold), "n_words": sum(map(len, gold)), "words_per_second": speed}

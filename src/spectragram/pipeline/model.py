@@ -48,16 +48,25 @@ class Model:
         return tuple(name for name in COLUMNS if name in known)
 
     def annotate(
-        self, sentences: Sequence[Sentence], *, replace: Collection[str] = (), n_jobs: int = 1
+        self,
+        sentences: Sequence[Sentence],
+        *,
+        replace: Collection[str] = (),
+        only: Collection[str] = COLUMNS,
+        n_jobs: int = 1,
     ) -> list[Sentence]:
         """The sentences with all columns filled in.
 
         What words have already is kept and is evidence for the rest, except in the columns that ``replace`` names. A
-        sentence of which only some words have heads is parsed anew.
+        sentence of which only some words have heads is parsed anew. Columns that are not among ``only`` are left alone.
         """
         found = [_without(sentence, replace) for sentence in sentences]
-        found = _completed(found, self.morphology, n_jobs)
-        return found if self.parser is None else _parsed(found, copy(self.parser).set_params(n_jobs=n_jobs))
+        found = _completed(found, self.morphology, only, n_jobs)
+        return (
+            found
+            if self.parser is None or "head" not in only
+            else _parsed(found, copy(self.parser).set_params(n_jobs=n_jobs))
+        )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
@@ -97,11 +106,13 @@ def _without(sentence: Sentence, columns: Collection[str]) -> Sentence:
     return sentence.with_columns(**{name: ["_"] * len(sentence) for name in columns}) if columns else sentence
 
 
-def _completed(sentences: Sequence[Sentence], morphology: Morphology, n_jobs: int) -> list[Sentence]:
+def _completed(
+    sentences: Sequence[Sentence], morphology: Morphology, only: Collection[str], n_jobs: int
+) -> list[Sentence]:
     """Fill in what is missing, in groups of sentences that lack the same columns."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for number, sentence in enumerate(sentences):
-        lacking = tuple(name for name in morphology.columns if _lacks(sentence, name))
+        lacking = tuple(name for name in morphology.columns if name in only and _lacks(sentence, name))
         groups.setdefault(lacking, []).append(number)
     found = list(sentences)
     for lacking, numbers in groups.items():
