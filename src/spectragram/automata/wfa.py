@@ -165,7 +165,7 @@ class WFA:
     def star(self) -> WFA:
         """The automaton of f* = 1 + f + f f + ..., products by :meth:`concatenate`, with m + 1 states.
 
-        The value of a string is a sum over all its cuts, so |f(empty string)| must be below 1.
+        The value of a string is a sum over all its cuts, so the absolute value of f(empty string) must be below 1.
 
             c = 1 / (1 - f(empty))        Q_sigma = A_sigma (I + c alpha_inf alpha_1')
             f*(empty) = c                 f*(x) = c alpha_1' Q_x alpha_inf

@@ -93,7 +93,7 @@ class Workbench:
         return None if found is None else [_joined(self, other)[symbol] for symbol in found]
 
     def l1_distance(self, other: Workbench, n: int = COMPARED, *, random_state: int = 0) -> Estimate:
-        """sum_x |p(x) - q(x)| over all strings, between 0 and 2, from about ``n`` drawn strings, with a bound."""
+        """The sum of abs(p(x) - q(x)) over all strings, 0 to 2, from about ``n`` drawn strings, with a bound."""
         half = max(n // 2, 1)
         drawn = self._drawn(half, random_state) + other._drawn(half, random_state + 1)
         return sampled_l1(self.log_prob(drawn), other.log_prob(drawn))
