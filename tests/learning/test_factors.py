@@ -9,7 +9,6 @@ import pytest
 
 from spectragram.inference.hashed import STIR, Weights, find_place, label_scores, step_labels, table_shift
 from spectragram.learning.factors import (
-    RATE,
     averaged,
     choice_gradient,
     empty_table,
@@ -22,6 +21,7 @@ from spectragram.learning.factors import (
 
 RNG = np.random.default_rng(0)
 N_ITEMS, N_FEATURES, N_LABELS = 6, 3, 4
+RATE = 0.1
 KEYS = RNG.integers(2**63, size=(N_ITEMS, N_FEATURES)).astype(np.uint64)
 GOLD = np.array([0, 1, 2, 3, 1, 0])
 CANDIDATES = np.ones((N_ITEMS, N_LABELS), np.bool_)
