@@ -150,3 +150,20 @@ def test_an_unknown_basis_is_refused(files: Path, tmp_path: Path, capsys: pytest
     options = ["--basis", "huge", "--out", str(tmp_path / "model")]
     assert main(["train", "dependency", str(files / "train.conllu"), *options]) == 2
     assert "--basis huge is not a basis; give sigma-lambda" in capsys.readouterr().err
+
+
+def test_plain_lines_of_words_are_tagged_and_parsed(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--label", "xpos", "--fast", "--quiet", "--out", str(files / "tagger")]
+    assert main(["train", "tagger", str(files / "train.conllu"), *options]) == 0
+    text = files / "words.txt"
+    text.write_text("".join(f"{' '.join(tree.forms)}\n" for tree in TREES[120:]), encoding="utf-8")
+    tagger = ["--tagger", str(files / "tagger")]
+    for arguments in ([], ["--input", "words"]):
+        out = files / "from-words.conllu"
+        assert main(["predict", str(files / "model"), str(text), *tagger, *arguments, "--out", str(out)]) == 0
+        parsed = list(read_conllu(out, check_tree=True))
+        assert [sentence.forms for sentence in parsed] == [tree.forms for tree in TREES[120:]]
+    capsys.readouterr()
+    assert main(["predict", str(files / "model"), str(text), "--input", "words"]) == 2
+    assert "words without tags; tag them: --tagger MODEL" in capsys.readouterr().err
+    assert main(["predict", str(files / "model"), str(text), "--input", "pdf"]) == 2

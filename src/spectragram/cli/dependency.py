@@ -77,15 +77,18 @@ def predict(
         bool, typer.Option("--marginals", help="Add each word's probable heads to MISC: Heads=3:0.91,0:0.07.")
     ] = False,
     tagger: Taggers = None,
+    form: Annotated[
+        str,
+        typer.Option("--input", help="conllu, words (between spaces, a sentence a line; needs --tagger) or auto."),
+    ] = "auto",
     jobs: given.Jobs = -1,
 ) -> None:
     """Fill in heads and relations; everything else is kept."""
     from spectragram.data import write_conllu
-    from spectragram.data.inputs import as_dependencies
     from spectragram.dependency import DependencyParser
 
     parser = DependencyParser.load(model).set_params(n_jobs=jobs)
-    sentences = _tagged(as_dependencies(input, may_be_empty=True), tagger)
+    sentences = _tagged(_read(input, form, tagger), tagger)
     parsed = parser.predict(sentences)
     shown: list[Sentence] = list(parsed)
     if marginals:
@@ -176,6 +179,25 @@ def _number_or_name(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
+
+
+def _read(source: str, form: str, taggers: list[str] | None) -> list[Sentence]:
+    """Sentences of CoNLL-U, or of plain lines of words, which a tagger will tag."""
+    from spectragram.data import Sentence
+    from spectragram.data.inputs import as_dependencies, as_word_lists
+    from spectragram.data.labelled import looks_like_conllu
+    from spectragram.errors import InputError
+
+    if form not in ("auto", "conllu", "words"):
+        raise InputError(f"--input {form} is unknown", remedy="choose one of auto, conllu, words")
+    if form == "auto":
+        is_words = bool(taggers) and str(source) != "-" and not looks_like_conllu(source)
+        form = "words" if is_words else "conllu"
+    if form == "conllu":
+        return as_dependencies(source, may_be_empty=True)
+    if not taggers:
+        raise InputError("words without tags", path=source, remedy="tag them: --tagger MODEL, or train a pipeline")
+    return [Sentence.from_words(words, [f"# text = {' '.join(words)}"]) for words in as_word_lists(source)]
 
 
 def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Sentence]:
