@@ -183,10 +183,11 @@ def _number_or_name(text: str) -> str | float:
 
 def _read(source: str, form: str, taggers: list[str] | None) -> list[Sentence]:
     """Sentences of CoNLL-U, or of plain lines of words, which a tagger will tag."""
-    from spectragram.data import Sentence
-    from spectragram.data.inputs import as_dependencies, as_word_lists
+    from spectragram.data.conllu import sentences_of_words
+    from spectragram.data.inputs import as_dependencies
     from spectragram.data.labelled import looks_like_conllu
     from spectragram.errors import InputError
+    from spectragram.files import read_lines
 
     if form not in ("auto", "conllu", "words"):
         raise InputError(f"--input {form} is unknown", remedy="choose one of auto, conllu, words")
@@ -197,7 +198,7 @@ def _read(source: str, form: str, taggers: list[str] | None) -> list[Sentence]:
         return as_dependencies(source, may_be_empty=True)
     if not taggers:
         raise InputError("words without tags", path=source, remedy="tag them: --tagger MODEL, or train a pipeline")
-    return [Sentence.from_words(words, [f"# text = {' '.join(words)}"]) for words in as_word_lists(source)]
+    return list(sentences_of_words(read_lines(source)))
 
 
 def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Sentence]:

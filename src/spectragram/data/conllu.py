@@ -20,12 +20,23 @@ import numpy as np
 from spectragram.data.projectivity import find_tree_problem
 from spectragram.display import shown_by
 from spectragram.errors import InputError
-from spectragram.files import Source, output, plain_number, read_lines
+from spectragram.files import Source, output, plain_number, read_lines, split_words
 
-__all__ = ["COLUMNS", "Sentence", "parse_conllu", "parse_lines", "read_conllu", "write_conllu"]
+__all__ = [
+    "COLUMNS",
+    "Sentence",
+    "looks_like_row",
+    "parse_conllu",
+    "parse_lines",
+    "read_conllu",
+    "sentences_of_words",
+    "write_conllu",
+]
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 ID, FORM, HEAD = COLUMNS.index("id"), COLUMNS.index("form"), COLUMNS.index("head")
+FIRST_IDS = ("1", "1-2", "1-3", "0.1")
+"""What the first line of a CoNLL-U sentence can begin with: a word, a multi-word token or an empty node."""
 
 
 @dataclass(frozen=True)
@@ -258,6 +269,20 @@ def _check_ids(rows: list[tuple[str, ...]], source: Source | None, line: int) ->
             remedy="correct its range",
         )
     return n_words
+
+
+def looks_like_row(line: str) -> bool:
+    """Whether a line may be the first row of a sentence: ten columns between tabs, the first a number that fits."""
+    cells = line.split("\t")
+    return len(cells) == len(COLUMNS) and cells[ID] in FIRST_IDS
+
+
+def sentences_of_words(lines: Iterable[tuple[int, str]]) -> Iterator[Sentence]:
+    """Sentences of numbered lines of words, one a line, with spaces between words; blank lines are skipped."""
+    for _, line in lines:
+        words = split_words(line)
+        if words:
+            yield Sentence.from_words(words, [f"# text = {' '.join(words)}"])
 
 
 def write_conllu(sentences: Iterable[Sentence], target: Source | None) -> None:

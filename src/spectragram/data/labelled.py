@@ -14,7 +14,7 @@ from typing import Any, Self, TypeGuard
 import numpy as np
 
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
-from spectragram.data.conllu import Sentence, parse_lines, read_conllu, write_conllu
+from spectragram.data.conllu import Sentence, looks_like_row, parse_lines, read_conllu, write_conllu
 from spectragram.data.inputs import is_path, listed
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
@@ -35,9 +35,6 @@ FORMATS = ("auto", "columns", "conllu", "npz")
 
 CONLLU_LABELS = ("upos", "xpos", "feats", "deprel", "lemma")
 """Columns of CoNLL-U that can be the label."""
-
-FIRST_IDS = ("1", "1-2", "1-3", "0.1")
-"""What the first line of a CoNLL-U sentence can begin with: a word, a multi-word token or an empty node."""
 
 
 @dataclass(frozen=True)
@@ -256,8 +253,7 @@ def looks_like_conllu(source: Source) -> bool:
     if str(source) == "-" or not Path(source).is_file() or str(source).endswith(".npz"):
         return False
     first = next((line for _, line in read_lines(source) if line.strip() and not line.startswith("#")), "")
-    cells = first.split("\t")
-    return len(cells) == 10 and cells[0] in FIRST_IDS
+    return looks_like_row(first)
 
 
 def _from_columns(source: Source, layout: Layout, labels: bool) -> LabelledFile:

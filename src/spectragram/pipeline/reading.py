@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from spectragram.data.conllu import Sentence, parse_lines
-from spectragram.data.labelled import FIRST_IDS
-from spectragram.files import Source, read_lines, split_words
+from spectragram.data.conllu import Sentence, looks_like_row, parse_lines, sentences_of_words
+from spectragram.files import Source, read_lines
 from spectragram.pipeline.tokenizer import Tokenizer
 
 __all__ = ["INPUTS", "passages"]
@@ -40,7 +39,7 @@ def passages(source: Source, tokenizer: Tokenizer, form: str = "auto") -> Iterat
     if form == "conllu":
         yield from _grouped([sentence] for sentence in parse_lines(lines, source))
     elif form == "words":
-        yield from _grouped([sentence] for sentence in _sentences_of_words(lines))
+        yield from _grouped([sentence] for sentence in sentences_of_words(lines))
     elif form == "sentences":
         yield from _grouped(tokenizer.split_sentences(line for _, line in lines))
     else:
@@ -57,16 +56,8 @@ def _recognised(source: Source, form: str) -> tuple[Lines, str]:
         seen.append((number, line))
         if line.strip() and not line.startswith("#"):
             break
-    cells = seen[-1][1].split("\t") if seen else []
-    is_conllu = len(cells) == 10 and cells[0] in FIRST_IDS
+    is_conllu = bool(seen) and looks_like_row(seen[-1][1])
     return chain(seen, lines), "conllu" if is_conllu else "raw"
-
-
-def _sentences_of_words(lines: Lines) -> Iterator[Sentence]:
-    for _, line in lines:
-        words = split_words(line)
-        if words:
-            yield Sentence.from_words(words, [f"# text = {' '.join(words)}"])
 
 
 def _grouped(pieces: Iterable[list[Sentence]]) -> Iterator[list[Sentence]]:
