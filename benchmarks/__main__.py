@@ -30,6 +30,7 @@ from spectragram._version import __version__
 from spectragram.cli.console import print_table
 
 HERE = Path(__file__).parent
+HEADER = ["name", "measure", "ours", "anchor", "", "anchor from"]
 
 
 def main() -> None:
@@ -56,7 +57,7 @@ def main() -> None:
                 history.write(json.dumps({**run, "rows": new}) + "\n")
         print(f"\n{name}: {time.perf_counter() - start:.1f} s" + ("" if found else ", skipped: no data or no peer"))
         if found:
-            print_table(["name", "measure", "ours", "anchor", "", "anchor from"], [_line(row) for row in found])
+            print_table(HEADER, [table_line(row) for row in found])
     if options.json:
         options.json.write_text(json.dumps({**run, "rows": rows}, indent=1) + "\n", encoding="utf-8")
 
@@ -73,7 +74,8 @@ def _names(only: list[str]) -> list[str]:
     return chosen
 
 
-def _line(row: dict[str, Any]) -> list[Any]:
+def table_line(row: dict[str, Any]) -> list[Any]:
+    """What the table shows of a row; see HEADER."""
     anchor = row.get("anchor")
     verdict = ""
     if anchor is not None:

@@ -15,6 +15,15 @@ from typing import Any
 
 HERE = Path(__file__).parent
 Row = dict[str, Any]
+# The system's own figure for a child (ru_maxrss) begins with what its parent held.
+AND_TELL_MEMORY = """
+import sys
+from spectragram.cli import main
+status = main(sys.argv[2:])
+lines = open("/proc/self/status").read().splitlines()
+open(sys.argv[1], "w").write(next(line for line in lines if line.startswith("VmHWM")))
+sys.exit(status)
+"""
 
 
 class Seconds(float):
@@ -64,6 +73,19 @@ def ratio_row(name: str, peer: str, theirs: list[float], ours: list[float], goal
     ratios = [their / our for their, our in zip(theirs, ours, strict=True)]
     found = row(name, f"{peer} / ours, CPU s", statistics.median(ratios), goal, f"{peer}, same run", "higher")
     return found | {"spread": [min(ratios), max(ratios)], "turns": len(ratios)}
+
+
+def run_command(arguments: list[str], folder: Path) -> tuple[float, float, float]:
+    """Run ``spectragram`` in a process of its own: wall seconds, processor seconds, peak gigabytes."""
+    peak = folder / "peak"
+    start = time.perf_counter()
+    command = [sys.executable, "-c", AND_TELL_MEMORY, str(peak), *arguments]
+    child = os.posix_spawn(sys.executable, command, dict(os.environ))
+    _, status, used = os.wait4(child, 0)
+    wall = time.perf_counter() - start
+    if status != 0:
+        raise RuntimeError(f"spectragram {' '.join(arguments)} failed")
+    return wall, used.ru_utime + used.ru_stime, int(peak.read_text().split()[1]) / 1e6
 
 
 class PeerEnvironment:

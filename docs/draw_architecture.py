@@ -13,7 +13,12 @@ from spectragram.plots.svg import INK, MUTED, mix
 LAYERS: list[tuple[str, list[tuple[str, str]]]] = [
     (
         "on top",
-        [("cli", "parse arguments, call, print"), ("plots", "pictures and pages"), ("reproduce", "the papers' tables")],
+        [
+            ("cli", "parse arguments, call, print"),
+            ("serve", "the page in the browser"),
+            ("plots", "pictures and pages"),
+            ("reproduce", "the papers' tables"),
+        ],
     ),
     ("of tasks", [("pipeline", "Pipeline: raw text to trees, made of tagging and dependency")]),
     (

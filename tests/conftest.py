@@ -30,3 +30,9 @@ def data_dir() -> Path:
 def rng() -> np.random.Generator:
     """A fresh generator with a fixed seed for every test."""
     return np.random.default_rng(20120708)
+
+
+@pytest.fixture(autouse=True)
+def no_lines_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow machines print the same as fast ones: progress is shown late."""
+    monkeypatch.setattr("spectragram.engine.progress.FIRST_SECONDS", 3600.0)

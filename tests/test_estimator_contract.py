@@ -21,6 +21,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cros
 
 from spectragram import errors, kinds, load, storage
 from spectragram.cli import main
+from spectragram.data.inputs import as_word_lists
 from spectragram.estimator import RUN_TIME
 
 
@@ -322,3 +323,82 @@ def test_joblib_carries_models_to_other_processes_and_files(case: ContractCase, 
     )
     for answer, expected in zip([*parts[0], *parts[1]], fitted.predict(records), strict=True):
         np.testing.assert_array_equal(np.array(answer, object), np.array(expected, object))
+
+
+# Distributions over sentences
+
+DISTRIBUTIONS = {"automata", "constituency", "lm", "tagging"}
+METHODS = ("log_prob", "prefix_log_prob", "surprisal", "next", "outcomes_", "sample", "measure", "known_words_")
+
+OTHERWISE = {("dependency", "log_prob"), ("hmm", "log_prob"), ("hmm", "sample")}
+"""log_prob of a dependency parser is that of tags, and with factors none at all; an HMM has sequences of numbers or
+vectors, as hmmlearn has, not sentences."""
+
+
+def sentences_of(case: ContractCase) -> list[list[str]]:
+    words = as_word_lists(case.X()[:4], keep_empty=True)
+    return [*words, [*words[0][:1], "Frobnicated"], words[1][:2]]
+
+
+def test_kinds_are_distributions_over_sentences_or_have_no_such_methods(folder: str, case: ContractCase) -> None:
+    for name in METHODS:
+        if (folder, name) not in OTHERWISE:
+            assert hasattr(type(case.make()), name) == (folder in DISTRIBUTIONS), name
+
+
+def test_probabilities_of_sentences_mean_the_same_in_every_kind(folder: str, case: ContractCase, fitted: Any) -> None:
+    if folder not in DISTRIBUTIONS:
+        return
+    sentences = sentences_of(case)
+    prefixes, bits = fitted.prefix_log_prob(sentences), fitted.surprisal(sentences)
+    for words, logs, values, whole in zip(sentences, prefixes, bits, fitted.log_prob(sentences), strict=True):
+        assert logs.shape == (len(words) + 1,)
+        assert logs[0] == 0.0
+        assert len(values) in (len(words), len(words) + 1)  # the end is predicted, except in a stream
+        assert (values >= 0.0).all()
+        np.testing.assert_allclose(-values[: len(words)] * np.log(2.0), np.diff(logs), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(-values.sum() * np.log(2.0), whole, rtol=1e-6)
+
+
+def test_next_words_sum_to_one_and_are_what_surprisal_says(folder: str, case: ContractCase, fitted: Any) -> None:
+    if folder not in DISTRIBUTIONS:
+        return
+    outcomes = [str(word) for word in fitted.outcomes_]
+    for words in sentences_of(case)[:3]:
+        prefix, word = words[:-1], words[-1]
+        chances = fitted.next([prefix, words])
+        assert chances.shape == (2, len(outcomes))
+        np.testing.assert_allclose(chances.sum(axis=1), 1.0, atol=1e-5)
+        assert 0.0 <= chances.min() <= chances.max() <= 1.0 + 1e-5
+        surprisal = fitted.surprisal([words])[0]
+        if word in fitted.known_words_ and word in outcomes:
+            expected = chances[0, outcomes.index(word)]
+            np.testing.assert_allclose(2.0 ** -surprisal[len(prefix)], expected, rtol=1e-4)
+        if len(surprisal) > len(words):
+            np.testing.assert_allclose(2.0 ** -surprisal[-1], chances[1, outcomes.index("</s>")], rtol=1e-4)
+
+
+def test_measures_are_those_of_the_other_methods(folder: str, case: ContractCase, fitted: Any) -> None:
+    if folder not in DISTRIBUTIONS:
+        return
+    sentences = sentences_of(case)
+    for words, found, bits in zip(sentences, fitted.measure(sentences), fitted.surprisal(sentences), strict=True):
+        assert found.words == words
+        np.testing.assert_allclose(found.surprisal, bits, rtol=1e-4, atol=1e-4)
+        assert found.known.tolist() == [word in fitted.known_words_ for word in words]
+        assert found.entropy.shape == (len(words) + 1,)
+        assert (found.entropy >= -1e-6).all()
+        chances = fitted.next([words])[0]
+        by_hand = -(chances * np.log2(np.where(chances > 0, chances, 1.0))).sum()
+        if words:
+            np.testing.assert_allclose(found.entropy[-1], by_hand, rtol=1e-3, atol=1e-3)
+
+
+def test_samples_are_possible_and_repeat(folder: str, fitted: Any) -> None:
+    if folder not in DISTRIBUTIONS:
+        return
+    drawn = fitted.sample(4, random_state=3)
+    again = fitted.sample(4, random_state=3)
+    assert [str(one) for one in drawn] == [str(one) for one in again]
+    words = [one.leaves() if hasattr(one, "leaves") else one for one in drawn]
+    assert np.isfinite(fitted.log_prob(words)).all()

@@ -10,12 +10,25 @@ from pathlib import Path
 import spectragram
 
 ROOT = Path(spectragram.__file__).parent
-TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm"}
-LEAVES = {"display", "errors", "_version"}
-SHARED = {"engine", "metrics", "storage", "estimator", "files", "data", "spectral", "inference", "learning"}
+TASKS = {"automata", "tagging", "constituency", "dependency", "clusters", "lm", "hmm"}
+LEAVES = {"display", "errors", "schema", "_version"}
+SHARED = {
+    "word_paths",
+    "distillation",
+    "engine",
+    "metrics",
+    "storage",
+    "estimator",
+    "files",
+    "data",
+    "spectral",
+    "inference",
+    "learning",
+}
 MAY_IMPORT: dict[str, set[str]] = {
     "display": set(),
     "errors": set(),
+    "schema": set(),
     "_version": set(),
     "_compiled": set(),
     "files": LEAVES,
@@ -25,14 +38,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": LEAVES | {"engine", "data", "spectral", "inference"},
     "metrics": LEAVES,
     "engine": LEAVES,
-    "storage": LEAVES | {"files"},
-    "estimator": LEAVES | {"files", "storage"},
-    "kinds": LEAVES | {"files", "storage", "estimator"},
+    "sparse_arrays": set(),
+    "storage": LEAVES | {"files", "sparse_arrays"},
+    "estimator": LEAVES | {"_compiled", "engine", "files", "storage"},
+    "kinds": LEAVES | {"engine", "files", "storage", "estimator"},
+    "word_paths": LEAVES | {"files", "storage", "kinds", "data"},
+    "distillation": LEAVES | {"files", "estimator", "data"},
     "synthetic": LEAVES | {"files", "data", "spectral", "inference"},
 } | dict.fromkeys(TASKS, LEAVES | SHARED)
 MAY_IMPORT["dependency"] = MAY_IMPORT["dependency"] | {"automata"}
+MAY_IMPORT["annotation"] = LEAVES | SHARED
 MAY_IMPORT["pipeline"] = LEAVES | SHARED | {"tagging", "dependency"}
-ON_TOP = {"plots", "cli", "reproduce", "__init__", "__main__"}
+MAY_IMPORT["surprisal"] = LEAVES | SHARED | {"pipeline", "kinds"}
+ON_TOP = {"plots", "cli", "serve", "reproduce", "__init__", "__main__"}
 
 
 def part_of(path: Path) -> str:

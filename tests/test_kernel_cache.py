@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,7 +42,7 @@ def test_elsewhere_nothing_is_said_or_changed() -> None:
 
 
 def test_a_folder_that_the_user_names_is_kept(tmp_path: os.PathLike[str]) -> None:
-    done = run(PRETEND + USE + CALL, NUMBA_CACHE_DIR=str(tmp_path))
+    done = run("import os\n" + USE + CALL, NUMBA_CACHE_DIR=str(tmp_path))
     assert done.stdout.split()[1] == str(tmp_path)
     assert done.stderr == ""
 
@@ -50,3 +52,18 @@ def test_the_nearest_folder_that_exists_decides(tmp_path: os.PathLike[str], monk
     assert _compiled._is_writable(missing)
     monkeypatch.setattr(os, "access", lambda *_: False)
     assert not _compiled._is_writable(missing)
+
+
+def test_a_warm_folder_that_may_not_be_written_to_is_copied(tmp_path: Path) -> None:
+    warm = tmp_path / "kernels"
+    run("import os\n" + USE + CALL, NUMBA_CACHE_DIR=str(warm))
+    compiled = {path.name for path in warm.rglob("*.nbc")}
+    assert compiled
+    count = (
+        "\nimport pathlib; print(sorted(p.name for p in pathlib.Path(os.environ['NUMBA_CACHE_DIR']).rglob('*.nbc')))"
+    )
+    done = run(PRETEND + USE + CALL + count, NUMBA_CACHE_DIR=str(warm))
+    assert done.stderr == ""
+    place_and_folder, files = done.stdout.splitlines()
+    assert str(warm) not in place_and_folder
+    assert set(ast.literal_eval(files)) == compiled  # nothing was compiled again

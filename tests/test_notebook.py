@@ -56,6 +56,7 @@ def test_automata_and_subspaces_are_drawn() -> None:
 
 TRAINED = {
     "automaton": lambda: sg.Automaton(2, "spectral").fit([["a", "b"], ["a", "b", "b"], ["b"]] * 30),
+    "hmm": lambda: sg.HMM(2).fit([[0, 0, 1], [1, 0, 1, 1]] * 30),
     "lm": lambda: sg.LanguageModel(2).fit([words for words, _ in english_tagged(100)]),
     "clusters": lambda: sg.WordClusters(8).fit([words for words, _ in english_tagged(200)]),
     "constituency": lambda: sg.ConstituencyParser(preset="fast", n_states=2).fit(english_trees(60)),
@@ -95,9 +96,10 @@ def test_text_of_parameters_is_escaped() -> None:
     ("kind", "options", "n_pictures", "words"),
     [
         ("automaton", (), 2, ("singular value",)),
+        ("hmm", (), 1, ("next states",)),
         ("lm", (), 0, ("<table>",)),
         ("clusters", (), 1, ("<details", "the")),
-        ("constituency", ("--sentence", "The <b> dog barked ."), 3, ("&lt;b&gt;", "NP")),
+        ("constituency", ("--sentence", "The <b> dog barked ."), 4, ("&lt;b&gt;", "NP")),
         ("dependency", ("--parse", "{conllu}"), 3, ("nsubj", "root")),
         ("pipeline", ("--parse", "{conllu}"), 2, ("nsubj", "root", "feats")),
         ("tagger", (), 2, ("NN", "the")),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.beside.udpipe import as_udpipe, trained_udpipe
 from benchmarks.measure import Row, data_folder, ratio_row, row, take_turns
+from benchmarks.udpipe_models import as_udpipe, trained_udpipe
 from spectragram.data import Sentence, read_conllu
 from spectragram.dependency import DependencyParser
 

@@ -6,27 +6,15 @@ beside wall-clock seconds, since they depend less on what else the machine is do
 
 from __future__ import annotations
 
-import os
-import sys
 import tempfile
-import time
 from pathlib import Path
 
-from benchmarks.measure import Row, data_folder, row
+from benchmarks.measure import Row, data_folder, row, run_command
 from benchmarks.zipf_text import write_zipf
 
 # CPU seconds of Liang's brown-cluster (C++) on the Brown corpus with 10,000 types.
 LIANG = {100: 10.8, 200: 36.2, 500: 182.0, 1000: 891.0}
 SOURCE = "brown-cluster (Liang, C++), CPU s"
-# The system's own figure for a child (ru_maxrss) begins with what its parent held.
-AND_TELL_MEMORY = """
-import sys
-from spectragram.cli import main
-status = main(sys.argv[2:])
-lines = open("/proc/self/status").read().splitlines()
-open(sys.argv[1], "w").write(next(line for line in lines if line.startswith("VmHWM")))
-sys.exit(status)
-"""
 
 
 def run(quick: bool) -> list[Row]:
@@ -70,12 +58,4 @@ def train(text: Path, folder: Path, m: int, vocabulary: int, *options: str) -> t
     """Run ``spectragram train clusters`` in a process of its own: wall seconds, CPU seconds, peak gigabytes."""
     arguments = ["train", "clusters", str(text), "--out", str(folder / "model"), "--quiet"]
     arguments += ["--clusters", str(m), "--vocab", str(vocabulary), *options]
-    peak = folder / "peak"
-    start = time.perf_counter()
-    command = [sys.executable, "-c", AND_TELL_MEMORY, str(peak), *arguments]
-    child = os.posix_spawn(sys.executable, command, dict(os.environ))
-    _, status, used = os.wait4(child, 0)
-    wall = time.perf_counter() - start
-    if status != 0:
-        raise RuntimeError(f"spectragram {' '.join(arguments)} failed")
-    return wall, used.ru_utime + used.ru_stime, int(peak.read_text().split()[1]) / 1e6
+    return run_command(arguments, folder)

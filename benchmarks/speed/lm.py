@@ -10,9 +10,9 @@ import numpy as np
 from benchmarks.measure import Row, data_folder, row, take_turns
 from spectragram.data.text import read_text
 from spectragram.learning.counts import count_ngrams
+from spectragram.learning.kneser_ney import KneserNey
 from spectragram.lm import LanguageModel
 from spectragram.lm.em import bigram_matrix, em_step, random_start
-from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.pivot import pivot
 
 

@@ -20,7 +20,10 @@ from spectragram.kinds import KINDS, load
 
 ensure_kernel_cache()  # before any kernel is imported
 
-_ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values()}
+_ESTIMATORS = {kind.estimator: kind.module for kind in KINDS.values()} | {
+    "distil": "spectragram.distillation",
+    "surprisal_table": "spectragram.surprisal",
+}
 
 __all__ = ["KINDS", "__version__", "load"]
 __all__ += list(_ESTIMATORS)

@@ -10,14 +10,20 @@ from __future__ import annotations
 import os
 import sys
 
-__all__ = ["ensure_kernel_cache"]
+__all__ = ["announce_compilation", "ensure_kernel_cache"]
 
+_STATE: dict[str, bool] = {}
 PACKAGE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - importing pathlib takes longer than all of this
 
 
 def ensure_kernel_cache() -> None:
-    """Give numba a folder to write to if it has none; say so once."""
-    if os.environ.get("NUMBA_CACHE_DIR") or _is_writable(PACKAGE) or _is_writable(_user_cache()):
+    """Give numba a folder to write to if it has none; say so once.
+
+    numba refuses a folder that it cannot write to even if all it needs is there, as in an image that was made with
+    ``spectragram warm-up`` and runs read-only. Such a folder is copied.
+    """
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if _is_writable(given) if given else _is_writable(PACKAGE) or _is_writable(_user_cache()):
         return
     import atexit
     import shutil
@@ -27,15 +33,38 @@ def ensure_kernel_cache() -> None:
         folder = tempfile.mkdtemp(prefix="spectragram-kernels-")
     except OSError:
         return  # nothing can be written anywhere: numba will say so
+    if given and os.path.isdir(given):  # noqa: PTH112
+        shutil.copytree(given, folder, dirs_exist_ok=True, copy_function=shutil.copy2)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = folder
     if "numba" in sys.modules:
         sys.modules["numba"].config.CACHE_DIR = folder
+    if given:
+        return
     print(
         "spectragram: no folder for compiled code can be written to, so every run compiles again (10 to 30 s); "
         "set NUMBA_CACHE_DIR to one that lasts",
         file=sys.stderr,
     )
+
+
+def announce_compilation() -> None:
+    """From now on the first kernel that has to be compiled is announced on the terminal, once; silent in a pipe."""
+    if "announced" in _STATE or not sys.stderr.isatty():
+        return
+    _STATE["announced"] = True
+    from numba.core import event
+
+    class Announcement(event.Listener):  # type: ignore[misc]
+        def on_start(self, started: object) -> None:
+            if _STATE.pop("silent", None):
+                print("compiling for the first use; later runs start at once ('spectragram warm-up')", file=sys.stderr)
+
+        def on_end(self, ended: object) -> None:
+            pass
+
+    _STATE["silent"] = True
+    event.register("numba:compile", Announcement())  # type: ignore[no-untyped-call]
 
 
 def _user_cache() -> str:

@@ -3,11 +3,14 @@
 A subclass names its ``kind`` and its ``model_type``, keeps every constructor argument under its own name, and lets
 ``fit`` put everything that prediction needs into ``model_``. What the parameters say is read by ``fit`` alone: a
 trained model depends on nothing but ``model_``, so ``set_params`` after ``fit`` changes neither predictions nor files.
-Only ``n_jobs`` and ``verbose`` say how to run rather than what to learn; they are read when used and never saved.
+Only ``n_jobs``, ``executor`` and ``verbose`` say how to run rather than what to learn; they are read when used and
+never saved. With an ``executor`` (a ``distributed.Client``, or anything with ``submit``) training and prediction send
+work to its workers, see :mod:`spectragram.engine.cluster` and :mod:`spectragram.engine.sharding`; results are the same.
 """
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import numbers
@@ -19,15 +22,18 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from spectragram import storage
+from spectragram._compiled import announce_compilation
 from spectragram.display import shown_by
+from spectragram.engine import Executor, working_on
 from spectragram.errors import InputError, ModelFileError, NotFittedError, ParameterError
 from spectragram.files import Source
+from spectragram.schema import Misfit, Schema, Value
 
-__all__ = ["Estimator", "Predictions", "State", "TrainedModel", "fitting", "prefixed", "without_prefix"]
+__all__ = ["RUN_TIME", "Estimator", "Predictions", "State", "TrainedModel", "fitting", "prefixed", "without_prefix"]
 
 State = tuple[dict[str, Any], dict[str, Any]]
 """What a model file holds of a trained model: plain values; named arrays and lists of strings."""
-RUN_TIME = ("n_jobs", "verbose")
+RUN_TIME = ("memory", "n_jobs", "executor", "verbose")
 """Parameters that say how to run, not what to learn."""
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -35,6 +41,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 class TrainedModel(Protocol):
     """All that prediction needs, and nothing else; what a model file holds."""
+
+    SCHEMA: ClassVar[Schema]
+    """What the state may be: checked before :meth:`from_state`, since kernels do not check bounds."""
 
     def to_state(self) -> State:
         """Plain values (anything JSON holds), and named arrays and lists of strings."""
@@ -59,11 +68,13 @@ def fitting(method: Method) -> Method:
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        announce_compilation()
         before = dict(vars(self))
         started = time.perf_counter()
         self._check_whole("random_state", 0, or_else=())
         try:
-            result = method(self, *args, **kwargs)
+            with working_on(self.executor):
+                result = method(self, *args, **kwargs)
             self.summary_["seconds"] = round(time.perf_counter() - started, 2)
             self.fitted_params_ = {name: value for name, value in self.get_params().items() if name not in RUN_TIME}
         except BaseException:
@@ -93,6 +104,16 @@ class Estimator:
     that they were not learned for.
     """
 
+    executor: Executor | None = None
+    """Where shards are sent to; None is this process."""
+    records_per_shard: ClassVar[int] = 1024
+    """Records that are sent to a worker at a time: some tenths of a second of work, long beside sending them."""
+
+    summary_values: ClassVar[Mapping[str, Value]] = {}
+    """What those entries of ``summary_`` may be in a file that more is done with than to show them."""
+    unsaved: ClassVar[tuple[str, ...]] = ()
+    """Parameters that model files cannot hold, such as functions; a trained model does not need them."""
+
     @classmethod
     def _parameters(cls) -> dict[str, inspect.Parameter]:
         return {name: p for name, p in inspect.signature(cls.__init__).parameters.items() if name != "self"}
@@ -111,6 +132,15 @@ class Estimator:
                 )
             setattr(self, name, value)
         return self
+
+    def __sklearn_clone__(self) -> Self:
+        """An untrained copy for scikit-learn; copies share the executor, which cannot be copied."""
+        given = self.get_params()
+        return type(self)(**{n: value if n == "executor" else copy.deepcopy(value) for n, value in given.items()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the executor, which belongs to this process."""
+        return {**vars(self), "executor": None}
 
     def __repr__(self) -> str:
         changed = [f"{n}={v!r}" for n, v in self.get_params().items() if v != self._parameters()[n].default]
@@ -131,7 +161,7 @@ class Estimator:
         self._require_fitted()
         values, arrays = self.model_.to_state()
         header = {
-            "params": self.fitted_params_,
+            "params": {name: value for name, value in self.fitted_params_.items() if name not in self.unsaved},
             "state": values,
             "summary": {name: value for name, value in self.summary_.items() if not name.startswith("seconds")},
             "meanings": dict(self.meanings),
@@ -152,12 +182,22 @@ class Estimator:
 
     @classmethod
     def _from_stored(cls, stored: storage.StoredModel, path: Source) -> Self:
+        announce_compilation()
+        for name in ("params", "state", "summary", "meanings"):
+            if not isinstance(stored.header.get(name), dict):
+                raise ModelFileError(f"its header lacks '{name}'", path=path, remedy="train the model again")
         cls._check_meanings(stored, path)
         try:
+            cls.model_type.SCHEMA.check(stored.header["state"], stored.arrays)
+            for name in cls.summary_values.keys() & stored.header["summary"].keys():
+                cls.summary_values[name].check(f"summary.{name}", stored.header["summary"][name], {})
             model = cls(**stored.header["params"])
             model.model_ = cls.model_type.from_state(stored.header["state"], stored.arrays)
             model.summary_ = dict(stored.header["summary"])
             model.fitted_params_ = dict(stored.header["params"])
+        except Misfit as misfit:
+            remedy = "the file was damaged or written by another version; train the model again"
+            raise ModelFileError(f"is not a '{cls.kind}' model: {misfit}", path=path, remedy=remedy) from None
         except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as trouble:
             raise ModelFileError(
                 f"its content does not make a '{cls.kind}' model ({type(trouble).__name__}: {trouble})",
@@ -169,7 +209,7 @@ class Estimator:
     @classmethod
     def _check_meanings(cls, stored: storage.StoredModel, path: Source) -> None:
         """Refuse weights that were learned for features which this version computes in another way."""
-        written = stored.header.get("meanings", {})
+        written = stored.header["meanings"]
         for name, version in cls.meanings.items():
             if written.get(name) != version:
                 raise ModelFileError(
@@ -218,10 +258,36 @@ class Estimator:
             bound = f"above {least:g}" if above else f"of at least {least:g}"
             raise ParameterError(name, value, remedy=f"give a number {bound}")
 
-    def _with_preset(self, presets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The values of ``self.preset``, with every parameter that was given (is not None) in its place."""
+    def _check_share(self, name: str) -> None:
+        """Refuse a parameter that is neither None nor a number from 0 to 1."""
+        self._check_number(name)
+        if (getattr(self, name) or 0.0) > 1.0:
+            raise ParameterError(name, getattr(self, name), remedy="give a share from 0 to 1")
+
+    @staticmethod
+    def _sentence_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+        """How often each of n sentences counts, float64 (n,), or None; refuses what is not n positive numbers."""
+        if sample_weight is None:
+            return None
+        weights = np.asarray(sample_weight, np.float64)
+        if weights.shape != (n,) or not np.isfinite(weights).all() or (weights <= 0).any():
+            raise InputError(
+                f"sample_weight of shape {weights.shape} for {n} sentences, or not above zero",
+                remedy="give a number above zero for each sentence",
+            )
+        return weights
+
+    def _with_preset(
+        self, presets: Mapping[str, Mapping[str, Any]], recipes: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> dict[str, Any]:
+        """The values of ``self.preset``, with every parameter that was given (is not None) in its place.
+
+        With ``recipes`` (:mod:`spectragram.learning.recipes`), the values of ``self.recipe`` come between the two.
+        """
         self._choose("preset", getattr(self, "preset"), tuple(presets))  # noqa: B009
         chosen = dict(presets[getattr(self, "preset")])  # noqa: B009
+        if recipes is not None:
+            chosen |= recipes[self._choose("recipe", getattr(self, "recipe"), tuple(recipes))]  # noqa: B009
         return chosen | {name: getattr(self, name) for name in chosen if getattr(self, name, None) is not None}
 
     @staticmethod

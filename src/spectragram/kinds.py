@@ -1,4 +1,4 @@
-"""The seven kinds of model, by the name used on the command line and in model files."""
+"""The kinds of model, by the name used on the command line and in model files."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind("automaton", "spectragram.automata", "Automaton", "probability distributions over strings"),
+        Kind("hmm", "spectragram.hmm", "HMM", "hidden Markov models of whole numbers or vectors"),
         Kind("tagger", "spectragram.tagging", "Tagger", "labels for every token of a sequence"),
         Kind("constituency", "spectragram.constituency", "ConstituencyParser", "phrase-structure trees"),
         Kind("dependency", "spectragram.dependency", "DependencyParser", "heads and relations"),

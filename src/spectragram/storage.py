@@ -9,10 +9,12 @@ and writes the bytes; what is in them is described and checked here. The file's 
 so a flipped bit is found wherever it is, and the header can be read and verified without the arrays. There is one
 entry because safetensors writes several in random order, and equal models should be equal files.
 
-Lists of strings are tensors too: ``NAME.utf8`` holds their bytes and ``NAME.ends`` where each string ends.
+Lists of strings are tensors too: ``NAME.utf8`` holds their bytes and ``NAME.ends`` where each string ends. An array
+that is mostly zeros is ``NAME.nonzero``, a bit for each place, and ``NAME.entries``, the values where it is set.
 
 Nothing in a file is executed or trusted. The safetensors library refuses a header of more than 100 MB, tensors that
-overlap, leave gaps or do not fit the file, so a hostile file can claim no more memory for arrays than it has bytes.
+overlap, leave gaps or do not fit the file, so a hostile file can claim no more memory for arrays than 32 times its own
+size (a byte of bits stands for eight floats).
 The checks here come on top of that: kind, version, digests, and booleans that are neither 0 nor 1.
 """
 
@@ -24,7 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,7 @@ import numpy as np
 from spectragram._version import __version__
 from spectragram.errors import InputError, ModelFileError
 from spectragram.files import Source, atomic_write
+from spectragram.sparse_arrays import pack_sparse, unpack_sparse
 
 __all__ = ["FORMAT", "Arrays", "StoredModel", "pack_strings", "read", "read_header", "unpack_strings", "write"]
 
@@ -42,6 +45,8 @@ MAX_HEADER_BYTES = 100_000_000
 KEY = "spectragram"
 BYTES, ENDS = ".utf8", ".ends"
 """What the names of the two tensors of a list of strings end in."""
+BITS, VALUES = ".nonzero", ".entries"
+"""What the names of the two tensors of an array end in that is mostly zeros."""
 
 Arrays = Mapping[str, np.ndarray | Sequence[str]]
 """Named arrays and lists of strings."""
@@ -64,7 +69,7 @@ def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Arrays) ->
     """
     from safetensors.numpy import save
 
-    tensors = {name: _storable(name, array) for name, array in _split_strings(arrays).items()}
+    tensors = _split_sparse({name: _storable(name, array) for name, array in _split_strings(arrays).items()})
     envelope = {"format": FORMAT, "kind": kind, "library": __version__, "tensors": _digest_arrays(tensors)}
     text = json.dumps(envelope | {"header": header}, default=_plain)
     if len(text) > MAX_HEADER_BYTES // 2:
@@ -99,7 +104,7 @@ def read(path: Source) -> StoredModel:
     if _digest_arrays(tensors) != envelope["tensors"]:
         raise _damaged(path, "its checksum does not match its arrays")
     try:
-        arrays = _join_strings(tensors)
+        arrays = _join_strings(_join_sparse(tensors))
     except ValueError as trouble:
         raise _damaged(path, str(trouble)[:160]) from None
     return StoredModel(envelope["kind"], envelope["library"], envelope["header"], arrays)
@@ -186,6 +191,8 @@ def _storable(name: str, array: object) -> np.ndarray:
 def _plain(value: object) -> object:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
+    if isinstance(value, PurePath):
+        return str(value)
     raise InputError(
         f"a model file cannot hold {type(value).__name__}: {str(value)[:60]}",
         remedy="give parameters as plain values: numbers, strings, lists (random_state as an integer)",
@@ -261,3 +268,26 @@ def _join_strings(tensors: Mapping[str, np.ndarray]) -> dict[str, Any]:
         except (KeyError, ValueError) as trouble:
             raise ValueError(f"its strings '{stem[:60]}' cannot be read ({trouble})") from None
     return arrays
+
+
+def _split_sparse(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Replace arrays that are mostly zeros by their bits and values."""
+    found: dict[str, np.ndarray] = {}
+    for name, tensor in tensors.items():
+        packed = pack_sparse(tensor)
+        found |= {name: tensor} if packed is None else {name + BITS: packed[0], name + VALUES: packed[1]}
+    return found
+
+
+def _join_sparse(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Inverse of :func:`_split_sparse`; ``ValueError`` names the array whose tensors do not fit together."""
+    found = dict(tensors)
+    for name in tensors:
+        stem = name.removesuffix(BITS)
+        if stem == name:
+            continue
+        try:
+            found[stem] = unpack_sparse(found.pop(name), found.pop(stem + VALUES))
+        except (KeyError, ValueError) as trouble:
+            raise ValueError(f"its array '{stem[:60]}' cannot be read ({trouble})") from None
+    return found

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spectragram.automata import Automaton
+from spectragram.automata.settings import RECIPES
 from tests.test_estimator_contract import ContractCase
 
 STRINGS = [["a", "b"] * n + ["c"] * (n % 3) for n in (1, 2, 3, 1, 2, 4)] * 8 + [["c", "a"], [], ["b"]] * 3
@@ -35,7 +36,9 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--fast", "--iterations", "6"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
         "n_states": -3,
         "learner": "no-such-learner",
         "basis": "sigma",

@@ -119,7 +119,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(corpus) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("n_states", 2.5), ("n_states", "8"), ("n_states", -1), ("n_states", "auto"), ("prior", None), ("order", None),
+        ("n_states", 2.5), ("n_states", "8"), ("n_states", -1), ("n_states", "auto"), ("order", None),
         ("max_iter", 1.5), ("max_iter", -1), ("order", 0),
         ("order", "3"), ("prior", "1"), ("prior", -0.1), ("prior", float("nan")), ("basis", -3), ("basis", "all"),
         ("basis", {"rows": []}), ("random_state", -1), ("random_state", 0.5), ("n_jobs", 0), ("n_jobs", 1.5),

@@ -214,6 +214,28 @@ def test_relative_weighting_sees_what_is_improbable() -> None:
     assert coarse.wfa_.n_states < fine.wfa_.n_states
 
 
+def test_frequency_weighting_approximates_what_is_frequent(rng) -> None:
+    ratios = []
+    for _ in range(3):
+        drawn = PNFA.random(8, 3, rng=rng)
+        following, divergence = next_of(drawn), {}
+        for weighting in ("frequency", "relative"):
+            model = Automaton.from_function(
+                following,
+                range(3),
+                oracle="next",
+                n_states=4,
+                basis=25,
+                tolerance=1e-6,
+                weighting=weighting,
+            )
+            divergence[weighting] = model.extraction_.agreement["oracle"].divergence
+        ratios.append(divergence["frequency"] / divergence["relative"])
+    assert np.mean(ratios) < 1.0  # on one of the three they are about equal
+    model = Automaton.from_function(following, range(3), oracle="next", n_states=4, basis=25, tolerance=1e-6)
+    assert model.extraction_.agreement["oracle"].divergence == divergence["frequency"]
+
+
 def test_answers_that_cannot_be_used_are_named(pnfa) -> None:
     with pytest.raises(InputError, match="returned 4 numbers for 2 strings; it must return 1"):
         Automaton.from_function(lambda s: [1.0, 2.0], ["a"])

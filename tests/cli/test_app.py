@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 
 from spectragram import Tagger, storage
 from spectragram._version import __version__
@@ -106,7 +105,7 @@ def raising(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def broken(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(app, "app", broken)
+    monkeypatch.setattr(app, "command", lambda: broken)
     return main([])
 
 
@@ -215,7 +214,7 @@ def test_the_model_is_found_wherever_options_stand(
 def test_an_option_takes_a_value_in_all_kinds_or_in_none(verb: str) -> None:
     """Otherwise the model could not be told from the value of an option before its kind is known."""
     for kind in KINDS:
-        command = typer.main.get_command(app._alone(app._function(kind, verb)))
+        command = app._alone(app._function(kind, verb))
         for parameter in command.params:
             for name in parameter.opts:
                 if name.startswith("-"):

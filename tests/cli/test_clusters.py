@@ -155,3 +155,12 @@ def test_demo_shows_clusters(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "nearest to" in out
     assert "held-out" in out
+
+
+def test_memory_and_resume_leave_the_same_model_and_nothing_else(text: Path, tmp_path: Path) -> None:
+    assert main(["train", "clusters", str(text), "--clusters", "9", "--out", str(tmp_path / "plain"), "--quiet"]) == 0
+    options = ["--memory", "1GB", "--resume", "--quiet"]
+    assert main(["train", "clusters", str(text), "--clusters", "9", "--out", str(tmp_path / "bound"), *options]) == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["bound", "plain"]
+    plain, bound = (load(tmp_path / name) for name in ("plain", "bound"))
+    assert plain.paths_ == bound.paths_

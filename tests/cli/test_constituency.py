@@ -90,7 +90,7 @@ def test_inspect_shows_states_and_draws(files, tmp_path, capsys):
     shown = run(capsys, "inspect", files / "m", "--html", page, "--sentence", "The <b> dog barks")
     assert "NP" in shown and "states" in shown
     html = page.read_text(encoding="utf-8")
-    assert html.count("<svg") == 3 and "&lt;b&gt;" in html
+    assert html.count("<svg") == 4 and "&lt;b&gt;" in html
     assert html.count("<div") == html.count("<section")  # one scrolling frame around each picture
 
 
@@ -164,3 +164,26 @@ def test_a_sentence_without_derivation_has_one_tree(files, tmp_path, capsys):
 
 def test_inspect_shows_the_tree_of_a_sentence(files, capsys):
     assert "(DT The)" in run(capsys, "inspect", files / "m", "--rules", 0, "--sentence", "The dog barks .")
+
+
+def test_known_brackets_are_kept(files, tmp_path, capsys):
+    text = tmp_path / "known.txt"
+    text.write_text("(? The (NP dog barks) .)\n\nThe dog barks .\n", encoding="utf-8")
+    around, empty, free = run(capsys, "predict", files / "m", text, "--constrained").split("\n")[:3]
+    assert "(NP (" in around and parse_tree(around).leaves() == parse_tree(free).leaves()
+    assert ("NP", 1, 3) in list(parse_tree(around).spans()) and ("NP", 1, 3) not in list(parse_tree(free).spans())
+    assert empty == ""
+
+
+def test_confidence_is_json_with_probabilities_of_brackets_and_tags(files, tmp_path, capsys):
+    text = tmp_path / "in.txt"
+    text.write_text("The dog barks .\n", encoding="utf-8")
+    sure = json.loads(run(capsys, "predict", files / "m", text, "--confidence"))
+    assert parse_tree(sure["tree"]).leaves() == ["The", "dog", "barks", "."]
+    assert len(sure["tags"]) == 4
+    assert all(0 <= p <= 1 for p in [sure["probability"], *sure["tags"], *(span[3] for span in sure["spans"])])
+
+
+def test_demo_shows_a_tree(capsys):
+    shown = run(capsys, "demo", "constituency")
+    assert "spectral+em" in shown and "\n(TOP\n" in shown

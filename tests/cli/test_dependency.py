@@ -167,3 +167,52 @@ def test_plain_lines_of_words_are_tagged_and_parsed(files: Path, capsys: pytest.
     assert main(["predict", str(files / "model"), str(text), "--input", "words"]) == 2
     assert "words without tags; tag them: --tagger MODEL" in capsys.readouterr().err
     assert main(["predict", str(files / "model"), str(text), "--input", "pdf"]) == 2
+
+
+def known_first_arc(sentence):
+    """The sentence with the head of its second word, and nothing else, annotated."""
+    head = ["_"] * len(sentence)
+    head[1] = str(sentence.heads[1])
+    return sentence.with_columns(head=head, deprel=["_"] * len(sentence))
+
+
+def test_known_heads_are_kept_and_ruled_out_ones_avoided(files: Path) -> None:
+    known, out = files / "known.conllu", files / "around.conllu"
+    moved = [tree for tree in TREES[120:] if len(tree) > 4][:5]
+    asked = []
+    for tree in moved:
+        head = ["_"] * len(tree)
+        head[0] = str(len(tree))  # a head that no parser would choose by itself
+        misc = ["_"] * len(tree)
+        misc[1] = "NotHead=0"
+        asked.append(tree.with_columns(head=head, deprel=["_"] * len(tree), misc=misc))
+    write_conllu(asked, known)
+    assert main(["predict", str(files / "model"), str(known), "--constrained", "--out", str(out)]) == 0
+    for tree in read_conllu(out, check_tree=True):
+        assert tree.heads[0] == len(tree)
+        assert tree.heads[1] != 0
+
+
+def test_confidence_goes_to_misc_and_rises_with_what_is_known(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = files / "one.conllu"
+    write_conllu([known_first_arc(tree) for tree in TREES[120:125]], known)
+
+    def probabilities(*options: str) -> list[float]:
+        assert main(["predict", str(files / "model"), str(known), "--confidence", *options]) == 0
+        text = capsys.readouterr().out
+        assert text.count("Conf=") == sum(len(tree) for tree in TREES[120:125])
+        return [float(line.split("=")[1]) for line in text.splitlines() if line.startswith("# tree_probability")]
+
+    free, around = probabilities(), probabilities("--constrained")
+    assert len(free) == len(around) == 5
+    assert all(0 <= p <= 1 for p in free + around)
+    assert sum(around) > sum(free)
+
+
+def test_kbest_lists_are_ranked(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(files / "model"), str(files / "bare.conllu"), "--kbest", "3"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    ranks = [int(line.split("=")[1]) for line in lines if line.startswith("# rank")]
+    values = [float(line.split("=")[1]) for line in lines if line.startswith("# log_probability")]
+    assert ranks[:3] == [1, 2, 3] and ranks.count(1) == 30
+    assert values[:3] == sorted(values[:3], reverse=True)

@@ -113,3 +113,19 @@ def test_inspect_as_json_and_the_demo(folder: Path, capsys: pytest.CaptureFixtur
     out = capsys.readouterr().out
     assert "surprisal (bits)" in out
     assert "sampled: " in out
+
+
+def test_arpa_files_go_out_and_come_in(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, arpa, again = tmp_path / "model", tmp_path / "model.arpa", tmp_path / "again"
+    options = ["--learner", "kn", "--order", "5", "--boundaries", "--memory", "2GB", "--resume", "--quiet"]
+    assert main(["train", "lm", str(folder / "train.txt"), *options, "--out", str(model)]) == 0
+    assert main(["export", str(model), "--format", "arpa", "--out", str(arpa)]) == 0
+    assert main(["train", "lm", str(arpa), "--out", str(again), "--quiet"]) == 0
+    scores = []
+    for file in (model, again):
+        capsys.readouterr()
+        assert main(["evaluate", str(file), str(folder / "test.txt"), "--json"]) == 0
+        scores.append(json.loads(capsys.readouterr().out)["perplexity"])
+    assert scores[1] == pytest.approx(scores[0], rel=1e-5)
+    assert load(again).order == 5
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["again", "model", "model.arpa"]

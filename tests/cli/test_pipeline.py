@@ -86,3 +86,17 @@ def test_inspect_draws_the_sentences_of_a_text(files: Path, capsys: pytest.Captu
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") >= 1
     assert "Sentence 5" in text
+
+
+def test_confidence_and_ranked_trees(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["predict", str(files / "model"), str(files / "test.txt"), "--confidence"]) == 0
+    shown = capsys.readouterr().out
+    assert "Conf=" in shown and "# tree_probability = " in shown
+    assert main(["predict", str(files / "model"), str(files / "test.txt"), "--kbest", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {line for line in lines if line.startswith("# rank")} == {"# rank = 1", "# rank = 2"}
+
+
+def test_trees_are_drawn_on_a_page_only(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["inspect", str(files / "model"), "--parse", str(files / "test.txt")]) == 2
+    assert "give --html FILE as well" in capsys.readouterr().err

@@ -245,3 +245,16 @@ def test_conllu_is_known_by_its_content(columns: Path, capsys: pytest.CaptureFix
     assert main(["predict", str(columns / "ud.sgm"), str(columns / "ud.txt")]) == 0
     assert capsys.readouterr().out == CONLLU * 20
     (columns / "ud.sgm").unlink()
+
+
+def test_confidence_and_ranked_labels(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = tmp_path / "words"
+    text.write_text("the\tDT\ndog\tNN\nbarks\tVBZ\n\n", encoding="utf-8")
+    assert main(["predict", str(model), str(text), "--confidence"]) == 0
+    rows = [line.split("\t")[-1].split(":") for line in capsys.readouterr().out.splitlines() if line]
+    assert len(rows) == 3 and all(0 < float(p) <= 1 for _, p in rows)
+    assert main(["predict", str(model), str(text), "--kbest", "3"]) == 0
+    ranked = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    values = [float(row[2]) for row in ranked]
+    assert [row[:2] for row in ranked] == [["1", "1"], ["1", "2"], ["1", "3"]]
+    assert values == sorted(values, reverse=True) and all(len(row[3].split()) == 3 for row in ranked)

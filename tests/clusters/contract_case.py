@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spectragram.clusters import WordClusters
+from spectragram.clusters.settings import RECIPES
 from spectragram.synthetic import english_text
 from tests.test_estimator_contract import ContractCase
 
@@ -40,7 +41,9 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--clusters", "12", "--dimensions", "5", "--min-count", "2"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
         "n_clusters": 7,
         "learner": "brown",
         "preset": "fast",

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from spectragram.constituency import ConstituencyParser
+from spectragram.constituency.settings import RECIPES
 from spectragram.data.brackets import write_trees
 from spectragram.synthetic.english import english_trees
 from tests.test_estimator_contract import ContractCase
@@ -41,7 +42,12 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--fast", "--states", "4", "--models", "2", "--iterations", "2"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
+        "clusters": "no-such-file",
+        "inside_features": print,
+        "outside_features": print,
         "n_states": 2,
         "learner": "spectral",
         "preset": "best",

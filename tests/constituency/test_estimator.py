@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -74,15 +73,6 @@ def test_negative_posteriors_of_signed_models_are_counted(signed):
     assert signed.predict(SENTENCES[:1]).diagnostics["negative"] < found.diagnostics["negative"]
     # One model: the same posteriors
     assert signed.kbest(SENTENCES, 2).diagnostics == {"negative": found.diagnostics["negative"]}
-
-
-def test_sentences_of_negative_value_have_no_probability():
-    model = ConstituencyParser(learner="pcfg", preset="fast").fit(TREES)
-    (grammar,) = model.model_.grammars
-    (first,) = grammar.members
-    turned = replace(first, operators=first.operators._replace(root=-first.operators.root))
-    model.model_ = replace(model.model_, grammars=(replace(grammar, members=(turned,)),))
-    assert np.isnan(model.log_prob(SENTENCES[:3])).all()
 
 
 def test_probabilistic_models_have_no_negative_posteriors():

@@ -37,7 +37,7 @@ def nodes_of(grammar: LatentPCFG, derivation) -> tuple[Nodes, list[tuple[int, in
         stack.append(len(kind) - 1)
     as32 = [np.array(part, np.int32) for part in (symbol, rule, left, right)]
     kept = np.ones(len(kind), np.uint8)
-    return Nodes(np.array(kind, np.int8), *as32, kept, np.array([0, len(kind)], np.int64)), lexical
+    return Nodes(np.array(kind, np.int8), *as32, kept, np.array([0, len(kind)], np.int64), np.ones(1)), lexical
 
 
 def exact_operators(grammar: LatentPCFG):

@@ -94,6 +94,12 @@ def test_words_with_the_same_hash_are_told_apart() -> None:
         assert _find(array, 0, len(word), hashed, slots, spellings, starts) == slot
 
 
+def test_a_word_that_is_not_valid_text_stays_in_its_place(write) -> None:
+    vocabulary = Vocabulary(["a", "\ud800", "b"])  # as a model file may hold it
+    assert read_text(write("b a\n"), vocabulary=vocabulary).tokens.tolist() == [2, 0]
+    assert WordTable(vocabulary.words).words() == list(vocabulary.words)
+
+
 def test_a_given_table_finds_its_words_whatever_they_hold() -> None:
     words = ["", "two words", "line\nend", "ü", *(str(i) for i in range(100_000))]
     table = WordTable(words)

@@ -8,6 +8,7 @@ import numpy as np
 
 from spectragram.data import Sentence, write_conllu
 from spectragram.dependency import DependencyParser
+from spectragram.dependency.settings import RECIPES
 from spectragram.synthetic import english_dependencies
 from tests.test_estimator_contract import ContractCase
 
@@ -46,11 +47,14 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--states", "2", "--epochs", "1", "--iterations", "3", "--tags", "upos"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
         "n_states": 3,
         "learner": "det",
         "factors": False,
         "words": False,
+        "clusters": "no-such-file",
         "preset": "fast",
         "tag_column": "xpos",
         "crossing": False,

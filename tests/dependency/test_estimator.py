@@ -84,7 +84,7 @@ def test_negative_marginals_are_counted_and_reported() -> None:
     [
         ("n_states", "8"), ("n_states", 2.5), ("n_states", 0), ("max_iter", -1), ("max_iter", 1.5), ("n_epochs", "1"),
         ("n_models", 0), ("min_mass", -1), ("min_mass", "0.1"), ("basis", 0), ("basis", -3.0), ("basis", "3"),
-        ("basis", True), ("basis", None), ("basis", float("nan")), ("random_state", -1), ("random_state", 0.5),
+        ("basis", True), ("basis", float("nan")), ("random_state", -1), ("random_state", 0.5),
         ("n_jobs", 0), ("n_jobs", 1.5),
     ],
 )  # fmt: skip
@@ -216,10 +216,21 @@ def test_dev_chooses_iterations_and_epochs() -> None:
     for left, right in zip(chosen.marginals(dev), again.marginals(dev), strict=True):
         np.testing.assert_array_equal(left, right)
     tried = [
-        DependencyParser(3, max_iter=iterations, n_epochs=n).fit(TRAIN[:40]).evaluate(dev)["uas"] for n in (1, 2, 3)
+        DependencyParser(3, max_iter=iterations, n_epochs=n).fit(TRAIN[:40]).evaluate(dev)["las"] for n in (1, 2, 3)
     ]
-    assert max(tried) == tried[epochs - 1] == pytest.approx(chosen.summary_["dev_uas"], abs=0.006)
-    assert "dev_uas" not in again.summary_
+    assert max(tried) == tried[epochs - 1] == pytest.approx(chosen.summary_["dev_las"], abs=0.006)
+    assert chosen.evaluate(dev)["uas"] == pytest.approx(chosen.summary_["dev_uas"], abs=0.006)
+    assert "dev_las" not in again.summary_
+
+
+def test_dev_judges_heads_alone_where_there_are_no_relations() -> None:
+    def bare(sentences: list[Sentence]) -> list[Sentence]:
+        return [sentence.with_columns(deprel=["_"] * len(sentence)) for sentence in sentences]
+
+    for train, dev in ((bare(TRAIN[:40]), TEST[:10]), (TRAIN[:40], bare(TEST[:10]))):
+        summary = DependencyParser(2, max_iter=1, n_epochs=1).fit(train, dev=dev).summary_
+        assert 0 < summary["dev_uas"] <= 100
+        assert "dev_las" not in summary
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

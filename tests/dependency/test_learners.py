@@ -16,7 +16,7 @@ from spectragram.dependency.features import ModifierSequences, modifier_sequence
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.learners import Training, learn_grammar, n_reports
 from spectragram.dependency.settings import LEARNERS, Settings, settings_of
-from spectragram.dependency.spectral import head_automaton
+from spectragram.dependency.spectral import Decomposition, head_automaton
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.synthetic.shag import HeadAutomata
 
@@ -57,7 +57,7 @@ def largest_error(truth: HeadAutomata, sequences: ModifierSequences) -> float:
     worst = 0.0
     for direction in (LEFT, RIGHT):
         for head in range(3):
-            wfa, modifiers = head_automaton(*sequences.of(direction, head + 1), 2, basis="sigma-lambda")
+            wfa, modifiers = head_automaton(*sequences.of(direction, head + 1), 2, Decomposition())
             number = {int(symbol) - 1: i for i, symbol in enumerate(modifiers)}
             for string in STRINGS:
                 exact = truth.automaton(head, direction).probability(string)
@@ -152,8 +152,8 @@ def test_states_that_only_pad_arrays_are_not_counted() -> None:
 def test_minimal_mass_discards_states() -> None:
     _, training = sampled(300)
     tokens, offsets = training.sequences.of(RIGHT, 1)
-    assert head_automaton(tokens, offsets, 3, basis="sigma-lambda")[0].n_states > 1
-    assert head_automaton(tokens, offsets, 3, basis="sigma-lambda", min_mass=0.5)[0].n_states == 1
+    assert head_automaton(tokens, offsets, 3, Decomposition())[0].n_states > 1
+    assert head_automaton(tokens, offsets, 3, Decomposition(min_mass=0.5))[0].n_states == 1
 
 
 def test_small_treebanks_get_few_states_unless_told_otherwise() -> None:

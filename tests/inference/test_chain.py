@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from spectragram.automata.em import expect, forward
 from spectragram.automata.wfa import WFA
-from spectragram.inference.chain import forward_states
-from spectragram.inference.prefix_tree import grow_prefix_tree, grow_prefix_trees, sum_along_paths
+from spectragram.inference.chain import CANCELLED, forward_states
+from spectragram.inference.prefix_tree import grow_chains, grow_prefix_tree, grow_prefix_trees, sum_along_paths
 from spectragram.synthetic.automata import PNFA
 
 STRINGS = [(0, 1), (0, 1), (0, 1, 1), (1,), (), (2, 0, 2), (0, 1, 1)]
@@ -61,9 +61,36 @@ def test_the_tree_holds_every_prefix_once_and_all_weight() -> None:
     for node, prefix in enumerate(spelled):
         assert tree.ends[node] == STRINGS.count(prefix)
         assert tree.through[node] == sum(s[: len(prefix)] == prefix for s in STRINGS)
-    for g in range(1, len(tree.groups) - 1):
-        nodes = range(tree.groups[g], tree.groups[g + 1])
-        assert len({(len(spelled[node]), spelled[node][-1]) for node in nodes}) == 1
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_groups_have_one_symbol_and_follow_the_groups_of_their_parents(rng, mixed: bool) -> None:
+    strings = [tuple(rng.integers(0, 3, rng.geometric(0.1))) for _ in range(2000)]
+    tree = grow_prefix_tree(*flat(strings), mixed=mixed)
+    assert tree.groups[0] == 0
+    assert tree.groups[-1] == len(tree)
+    sizes = np.diff(tree.groups)
+    assert sizes[0] == 1
+    assert sizes.min() > 0
+    for first, stop in pairwise(tree.groups[1:]):
+        assert (tree.parent[first:stop] < first).all()
+        assert mixed or len(set(tree.symbol[first:stop])) == 1
+    depths = sum_along_paths(tree.parent, np.ones(len(tree)))
+    by_depth = len(set(zip(depths, tree.symbol, strict=True)))
+    assert len(sizes) < 0.7 * by_depth, "fewer and larger groups than depth and symbol alone would give"
+
+
+def test_chains_share_nothing() -> None:
+    tree = grow_chains(np.array([0, 3, 3, 4]))
+    assert len(tree) == 5
+    assert tree.end_of[1] == 0
+    node, places = tree.end_of[0], []
+    while node > 0:
+        places.append(int(tree.symbol[node]))
+        node = tree.parent[node]
+    assert places == [2, 1, 0]
+    assert tree.symbol[tree.end_of[2]] == 3
+    assert tree.parent[tree.end_of[2]] == 0
 
 
 def test_weights_and_several_trees_change_nothing_in_the_sums(rng) -> None:
@@ -118,7 +145,7 @@ def test_a_change_of_basis_changes_no_scale(rng) -> None:
         tilted.initial,
         tilted.operators,
         total,
-        True,
+        CANCELLED,
         tilted.initial[None],
         zeros,
         0.0,
@@ -131,7 +158,7 @@ def test_impossible_and_negative_steps_reset_the_state() -> None:
     tree = grow_prefix_tree(*flat([(0, 1, 0), (2,)]))
     fallback = np.array([[0.25, 0.75]])
     states, scales = forward_states(
-        tree.parent, tree.symbol, tree.groups, np.array([1.0, 0.0]), operators, np.ones(2), True,
+        tree.parent, tree.symbol, tree.groups, np.array([1.0, 0.0]), operators, np.ones(2), CANCELLED,
         fallback, np.zeros(len(tree), np.int64), 0.0,
     )  # fmt: skip
     reset = np.flatnonzero(scales == 0.0)
@@ -140,6 +167,17 @@ def test_impossible_and_negative_steps_reset_the_state() -> None:
     after = tree.end_of[0]
     np.testing.assert_allclose(states[after], fallback[0])
     assert scales[after] == pytest.approx(0.5)
+
+
+def test_without_resets_a_negative_total_only_changes_the_sign() -> None:
+    operators = np.array([[[-1.0, 0.0], [0.0, 3.0]]])
+    tree = grow_prefix_tree(*flat([(0, 0)]))
+    states, scales = forward_states(
+        tree.parent, tree.symbol, tree.groups, np.array([0.8, 0.2]), operators, np.ones(2), -1.0,
+        np.zeros((1, 2)), np.zeros(len(tree), np.int64), 0.0,
+    )  # fmt: skip
+    np.testing.assert_allclose(scales, [1.0, -0.2, 2.6 / -0.2])
+    np.testing.assert_allclose(states[1:], [[4.0, -3.0], [0.8 / 2.6, 1.8 / 2.6]])
 
 
 def test_a_hundred_thousand_symbols_do_not_underflow(rng) -> None:

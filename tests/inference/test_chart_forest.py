@@ -10,7 +10,7 @@ import pytest
 from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, fewest_pieces
 from spectragram.inference.chart_forest import forest_posteriors
 from spectragram.inference.chart_prune import coarse_forest, thin_forest
-from spectragram.inference.chart_rules import Forest
+from spectragram.inference.chart_rules import Forest, free_mask
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
 
 
@@ -129,5 +129,5 @@ def test_pieces_are_the_fewest_and_among_those_the_likeliest(rng):
     exponent[2 * 1 // 2 + 0] = 6  # and (0, 2) more so than (0, 1)
     assert fewest_pieces(n, CoarseChart(top, top, exponent, active, n_active)).tolist() == [[0, 2], [2, 4]]
     grammar = tiny_grammar(rng, signed=False)
-    inside = coarse_inside(grammar.rules, grammar.weights, *grammar.coarse_lexical(n))
+    inside = coarse_inside(grammar.rules, grammar.weights, *grammar.coarse_lexical(n), free_mask(grammar.rules, n))
     assert fewest_pieces(n, inside).tolist() == [[0, 4]]

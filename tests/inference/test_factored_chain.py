@@ -101,16 +101,17 @@ def test_whole_corpora_are_labelled_sequence_by_sequence(chain: Chain, rng: np.r
     tokens = Tokens(types, rng.integers(0, 9, (2, 4)), types, rng.random((4, N_STATES)), possible)
     atoms = np.array([[[0, 0], [-1, -1]], [[0, -1], [1, 2]]])
     table = rng.normal(size=1 << 10).astype(np.float32)
-    offsets, fixed = np.array([0, 3, 3, 4, 9]), np.full(9, -1)
-    fixed[5] = 2
-    marginals = np.zeros((9, N_LABELS))
-    label_sequences(chain, tokens, atoms, table, offsets, 0, 4, fixed, marginals)
+    offsets, allowed = np.array([0, 3, 3, 4, 9]), np.ones((9, N_LABELS), bool)
+    allowed[5] = [False, False, True]
+    marginals, log_sums = np.zeros((9, N_LABELS)), np.zeros(4)
+    label_sequences(chain, tokens, atoms, table, offsets, 0, 4, allowed, marginals, log_sums)
     for begin, end in ((0, 3), (3, 4), (4, 9)):
         own = possible[types[begin:end]]
         if begin == 4:
             own[1] = [False, False, True]
         scores = token_scores(token_places(tokens.columns, types[begin:end], atoms, len(table)), own, table)
         pairs = label_pair_scores(N_LABELS, table)
-        wanted, _, _ = factored_marginals(chain, tokens.vectors, types[begin:end], scores, np.exp(pairs))
+        wanted, _, log_sum = factored_marginals(chain, tokens.vectors, types[begin:end], scores, np.exp(pairs))
         np.testing.assert_allclose(marginals[begin:end], wanted, atol=1e-14)
+        assert log_sum == pytest.approx(log_sums[np.searchsorted(offsets, begin, side="right") - 1])
     assert marginals[5, 2] == 1.0

@@ -22,6 +22,7 @@ NODES = Nodes(
     right=np.array([-1, -1, -1, -1, 3, 4], np.int32),
     kept=np.array([1, 1, 0, 0, 1, 1], np.uint8),
     tree_start=np.array([0, 6], np.int64),
+    weight=np.ones(1),
 )
 TAGS = [1, 0, 0]
 
@@ -121,9 +122,35 @@ def test_a_right_branching_tree_is_a_chain(rng, signed):
         np.array(right, np.int32),
         np.array([1] * (n - 1) + [0, 0] + [1] * (n - 1), np.uint8),
         np.array([0, 2 * n], np.int64),
+        np.ones(1),
     )
     sign, log_value = tree_values(operators, emission, nodes)
     state = start * emission[0]
     for word in range(1, n):
         state = (state @ transition) * emission[word]
     assert sign[0] * np.exp(log_value[0]) == pytest.approx(state @ final, rel=1e-10)
+
+
+def test_a_tree_counts_as_often_as_its_weight_says(rng):
+    """Two copies of a tree that weigh 0.75 and 1.25 count as much as it does twice; roots, words and rules alike."""
+    grammar = tiny_grammar(rng, signed=False)
+    twice = [np.concatenate([part, part + 6 if name in ("left", "right") else part]) for name, part in _of_nodes()]
+    both = Nodes(*twice, np.array([0, 6, 12], np.int64), np.array([0.75, 1.25]))
+    one = np.ones((12, 1))
+    sizes = np.ones(4, np.int32)
+    places, rows = layout(grammar.rules, sizes), lexical_rows(grammar)
+    pairs = [
+        (expected_counts(grammar.operators, rows, NODES, 0, 1), expected_counts(grammar.operators, rows, both, 0, 2)),
+        (
+            count_assignments(places, sizes, NODES, one, one, 3),
+            count_assignments(places, sizes, both, one, one, 3),
+        ),
+    ]
+    for alone, counts in pairs:
+        for name in Counts._fields[:-1]:
+            np.testing.assert_allclose(getattr(counts, name), 2 * getattr(alone, name), err_msg=name)
+    assert pairs[0][1].log_value.tolist() == [pairs[0][0].log_value[0]] * 2
+
+
+def _of_nodes() -> list[tuple[str, np.ndarray]]:
+    return [(name, getattr(NODES, name)) for name in ("kind", "symbol", "rule", "left", "right", "kept")]

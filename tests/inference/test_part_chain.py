@@ -7,7 +7,8 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from spectragram.inference.part_chain import Candidates, Parts, Surface, chain_marginals, choice_marginals, train_epoch
+from spectragram.inference.part_chain import Candidates, Parts, Surface, chain_marginals, choice_marginals
+from spectragram.inference.part_chain_steps import train_epoch
 from spectragram.learning.factors import start_weights
 
 N_LABELS = 5

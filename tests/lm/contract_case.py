@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from spectragram.lm import LanguageModel
+from spectragram.lm.settings import RECIPES
 from spectragram.synthetic import english_text
 from tests.test_estimator_contract import ContractCase
 
@@ -42,7 +43,9 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--states", "4", "--iterations", "3"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
         "n_states": 9,
         "learner": "em",
         "preset": "fast",

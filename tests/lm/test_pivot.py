@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.optimize import linear_sum_assignment
 
 from spectragram.learning.counts import TupleCounts
-from spectragram.lm import pivot as module
 from spectragram.lm.em import ClassModel, em
-from spectragram.lm.pivot import pivot
+from spectragram.lm.pivot import Anchoring, pivot
 
 
 def separable_model(n_words: int, n_states: int, rng: np.random.Generator) -> ClassModel:
@@ -28,11 +26,10 @@ def population_counts(model: ClassModel, rng: np.random.Generator) -> TupleCount
     return TupleCounts(keys, np.round(joint.ravel() * 1e15).astype(np.int64), n_words, 2)
 
 
-def test_exact_recovery_from_population_moments(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HISTORY_STEPS", 3000)
+def test_exact_recovery_from_population_moments(rng: np.random.Generator) -> None:
     true = separable_model(40, 5, rng)
     counts = population_counts(true, rng)
-    found = pivot(counts, 5, smoothing=0.0, min_count=1, rng=rng)
+    found = pivot(counts, 5, how=Anchoring(smoothing=0.0, history_steps=3000), min_count=1, rng=rng)
     distance = np.abs(found.emissions[:, :, None] - true.emissions[:, None, :]).sum(axis=0)
     rows, columns = linear_sum_assignment(distance)
     assert distance[rows, columns].max() < 1e-6

@@ -46,6 +46,7 @@ CASE = ContractCase(
         "preset": "best",
         "n_models": 2,
         "n_folds": 3,
+        "clusters": "no-such-file",
         "random_state": 9,
     },
     grid={"n_folds": [0, 2]},

@@ -7,7 +7,8 @@ import pytest
 
 from spectragram.data.conllu import Sentence
 from spectragram.errors import InputError, ParameterError
-from spectragram.pipeline.jackknife import fold_numbers, jackknife
+from spectragram.learning.folds import fold_numbers
+from spectragram.pipeline.jackknife import jackknife
 from spectragram.pipeline.morphology import Morphology, MorphologySettings, learn_morphology
 from spectragram.tagging.sequences import read_observations
 
@@ -112,6 +113,22 @@ def test_holes_are_no_obstacle() -> None:
     assert np.mean([s.xpos == ["A", "N", "_", "Z"] for s in found]) > 0.9
     # Words without a lemma were no examples: all words get one.
     assert "_" not in {lemma for s in found for lemma in s.lemmas}
+
+
+def test_words_without_a_part_of_speech_get_one_from_the_others() -> None:
+    sentences = treebank(60)
+    whole = learn_morphology(sentences, "fast")
+    holes = []
+    for number, sentence in enumerate(sentences):
+        upos = sentence.upos
+        upos[number % len(upos)] = "_"
+        holes.append(sentence.with_columns(upos=upos))
+    learned = learn_morphology([*holes, *bare(treebank(20, seed=3))], "fast")
+    assert learned.analyser is not None
+    assert "_" not in learned.analyser.analyses.names[0]
+    new = bare(treebank(20, seed=5))
+    same = [a.upos == b.upos for a, b in zip(learned.annotate(new), whole.annotate(new), strict=True)]
+    assert np.mean(same) > 0.9
 
 
 def test_one_word_is_enough() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spectragram.pipeline.multiword import MultiwordTokens, Rule, find_rule, learn_multiword_tokens, recase
+from spectragram.pipeline.expansion_rules import Rule, find_rule, recase
+from spectragram.pipeline.multiword import MultiwordTokens, learn_multiword_tokens
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from spectragram.inference.token_factors import token_places
 from spectragram.learning.factors import start_weights
 from spectragram.pipeline.characters import character_columns, paragraph_bounds, read_text
 from spectragram.pipeline.dropout import Dropout, freeze_rare
-from spectragram.pipeline.sentence_ends import _marks, _training_windows
+from spectragram.pipeline.sentence_ends import _training_windows
+from spectragram.pipeline.token_columns import COLUMNS, LONGEST_QUOTE, open_marks, token_columns
 from spectragram.pipeline.word_classes import WordClasses, learn_word_classes
 
 
@@ -51,9 +52,27 @@ def test_rare_features_do_not_learn() -> None:
     assert np.isinf(weights.squares[places]).tolist() == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("texts", "states"),
+    [
+        (['a " b " c'], "o(i)o"),  # in turns
+        (['a "b" c'], "o(i)o"),
+        (['" a "b'], "(i(i"),  # the space is stronger than the turn
+        (['a" b "'], "o)o("),
+        (["„a“ »b« “c”"], "(i)(i)(i)"),
+        (['" a', 'b "'], "(io("),  # forgotten where a paragraph ends
+        (['" ' + "x " * LONGEST_QUOTE + '"'], "(" + "i" * LONGEST_QUOTE + "("),  # and far behind
+    ],
+)
+def test_quotes_open_and_close(texts: list[str], states: str) -> None:
+    text = read_text(texts)
+    found = token_columns(text, np.arange(len(text.codes)) + 1)[COLUMNS.index("q")]
+    assert "".join("oi()"[k] for k in found) == states
+
+
 def test_marks_that_a_text_leaves_open() -> None:
-    text = read_text(['( a " b']), np.array([1, 2, 3, 4])
-    nested, mirrored = _marks(*text)
+    text, stops = read_text(['( a " b']), np.array([1, 2, 3, 4])
+    nested, mirrored = open_marks(text, stops, token_columns(text, stops))
     assert nested.tolist() == [0, 1, 1, 1, 1]
     assert mirrored.tolist() == [0, 0, 0, 1, 1]
 

@@ -7,6 +7,7 @@ import pytest
 
 from spectragram.data.conllu import Sentence, parse_conllu
 from spectragram.pipeline import tokenizer
+from spectragram.pipeline.characters import joined_characters, read_text
 from spectragram.pipeline.raw_text import plain_text, surface_tokens
 from spectragram.pipeline.tokenizer import Tokenizer, learn_tokenizer
 
@@ -165,3 +166,21 @@ def test_a_treebank_of_one_sentence_and_one_of_single_words() -> None:
     assert same_text("Just this and that", one.split("Just this and that"))
     single = learn_tokenizer([Sentence.from_words([word]) for word in ["ja", "ne", "res", "to"] * 30])
     assert [sentence.forms for sentence in single.split("ja ne to res ja")] == [["ja"], ["ne"], ["to"], ["res"], ["ja"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("e\u0301a", "10"),  # a mark belongs to the letter before it
+        ("👩\u200d👩\u200d👧a", "11110"),
+        ("👍🏽a", "10"),
+        ("🇩🇪🇫🇷a", "1010"),
+        ("a🇩🇪🇫 🇷", "0100"),  # half a flag, and nothing is joined over white space
+        ("ab,", "00"),
+    ],
+)
+def test_signs_of_several_characters_stay_whole(text: str, joined: str, learned: Tokenizer) -> None:
+    found = joined_characters(read_text([text]))
+    assert "".join(map(str, found.astype(int)[:-1])) == joined
+    tokens = [row[1] for sentence in learned.split(f"Tal {text}, mer. {text} ka!") for row in sentence.rows]
+    assert not any(token[0] in "\u0301\u200d🏽" or token[-1] == "\u200d" for token in tokens)

@@ -40,6 +40,12 @@ def test_optimality_conditions_hold(problem):
     assert duality_gap(points, vertices, weights).max() < 1e-10 * scale
 
 
+@pytest.mark.parametrize("spread", [1e-3, 1e-9, 1e-22, 1e-36, 1e-300])
+def test_vertices_much_closer_to_each_other_than_to_the_point(spread):
+    weights = simplex_least_squares(np.array([[1.0], [-1.0]]), np.array([[0.0], [spread], [0.5 * spread]]))
+    np.testing.assert_allclose(weights, [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]], atol=1e-7)
+
+
 def test_agrees_with_a_general_solver(rng):
     vertices, points = rng.standard_normal((5, 7)), rng.standard_normal((6, 7))
     weights = simplex_least_squares(points, vertices)

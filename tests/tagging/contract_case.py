@@ -9,6 +9,7 @@ import numpy as np
 
 from spectragram.synthetic import english_chunks
 from spectragram.tagging import Tagger
+from spectragram.tagging.settings import RECIPES
 from tests.test_estimator_contract import ContractCase
 
 X, Y = (list(part) for part in zip(*english_chunks(150, seed=3), strict=True))
@@ -43,10 +44,14 @@ CASE = ContractCase(
     outputs=outputs,
     write=write,
     options=["--states", "3", "--iterations", "2", "--models", "2"],
-    changed={
+    changed=RECIPES["paper"]
+    | {
+        "recipe": "paper",
         "n_states": 5,
         "learner": "spectral",
         "factors": False,
+        "clusters": "no-such-file",
+        "calibrate": True,
         "preset": "best",
         "n_models": 7,
         "max_iter": 9,

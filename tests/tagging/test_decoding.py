@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spectragram.tagging.decoding import legal_moves
+from spectragram.tagging.decoding import legal_moves, marks_spans, weigh_outside, weight_of_outside
 
 
 def moves(sequences: list[list[str]]) -> tuple[list[str], tuple[np.ndarray, np.ndarray] | None]:
@@ -39,3 +39,42 @@ def test_iob1_and_plain_labels_are_left_free() -> None:
 
 def test_a_few_slips_do_not_lift_the_rule() -> None:
     assert moves([["B-X", "I-X", "I-X"]] * 200 + [["O", "I-X"]])[1] is not None
+
+
+def test_labels_that_mark_spans() -> None:
+    assert marks_spans(["B-X", "I-X", "O"])
+    assert not marks_spans(["B-X", "I-X"])
+    assert not marks_spans(["O"])
+    assert not marks_spans(["O", "NOUN"])
+
+
+def test_the_weight_of_outside_is_where_expected_f1_is_best() -> None:
+    """Single tokens whose probabilities are right: of all thresholds on p(span), about F/2 is the best one."""
+    rng = np.random.default_rng(0)
+    n = 40_000
+    p = rng.beta(0.3, 2.0, n)
+    gold = (rng.random(n) < p).astype(np.int64)
+    names, offsets = ["O", "S-X"], np.arange(n + 1)
+
+    def f1(threshold: float) -> float:
+        found = p > threshold
+        return 2 * (found & (gold == 1)).sum() / (found.sum() + gold.sum())
+
+    best = max(f1(threshold) for threshold in np.arange(0.05, 0.6, 0.01))
+    weight = weight_of_outside(np.stack([1 - p, p], axis=1), gold, offsets, names, None)
+    chosen = weigh_outside(np.stack([1 - p, p], axis=1), names, weight).argmax(axis=1)
+    reached = 2 * (chosen & gold).sum() / (chosen.sum() + gold.sum())
+    assert reached > best - 0.003
+    assert reached > f1(0.5) + 0.02
+
+
+def test_outside_keeps_its_weight_where_every_span_is_found() -> None:
+    gold = np.array([0, 1, 0, 1])
+    weight = weight_of_outside(np.eye(2)[gold], gold, np.array([0, 2, 4]), ["O", "S-X"], None)
+    assert weight == 1.0
+
+
+def test_weighed_rows_are_distributions() -> None:
+    rows = np.array([[0.8, 0.2], [0.5, 0.5]])
+    np.testing.assert_allclose(weigh_outside(rows, ["O", "S-X"], 0.25), [[0.5, 0.5], [0.2, 0.8]])
+    assert weigh_outside(rows, ["O", "S-X"], 1.0) is rows

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from spectragram.synthetic.rhmm import RefinementHMM
-from spectragram.tagging import em
-from spectragram.tagging.em import CellEmissions, TrainingChain, chain_from_states, run_em
+from spectragram.tagging.em import CellEmissions, Pulls, TrainingChain, chain_from_states, run_em
 from spectragram.tagging.lexicon import learn_lexicon
 from spectragram.tagging.sequences import encode_labels, read_observations
 
@@ -22,21 +21,20 @@ def corpus(rng: np.random.Generator) -> tuple:
     return observed, labels
 
 
-def start(corpus: tuple, rng: np.random.Generator) -> tuple:
+SMOOTH, PLAIN = Pulls(), Pulls(0.0, 0.0, 0.0)
+
+
+def start(corpus: tuple, rng: np.random.Generator, pulls: Pulls = SMOOTH) -> tuple:
     observed, labels = corpus
     _, cells = learn_lexicon(observed, labels, 2, kappa=1e-9, by_looks=False)
-    chain = TrainingChain(labels, observed.offsets, np.array([2, 3]))
+    chain = TrainingChain(labels, observed.offsets, np.array([2, 3]), pulls)
     emissions = CellEmissions(cells, chain, mix=0.0)
     states = (rng.random(len(labels)) * chain.sizes[labels]).astype(np.int64)
     return chain, chain_from_states(chain, states, emissions), emissions
 
 
-def test_likelihood_rises_without_smoothing(
-    corpus: tuple, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("PULL_OF_LABEL", "LABEL_SMOOTHING", "INITIAL_SMOOTHING"):
-        monkeypatch.setattr(em, name, 0.0)
-    values = [value for _, value in islice(run_em(*start(corpus, rng)), 15)]
+def test_likelihood_rises_without_smoothing(corpus: tuple, rng: np.random.Generator) -> None:
+    values = [value for _, value in islice(run_em(*start(corpus, rng, PLAIN)), 15)]
     assert all(after > before for before, after in pairwise(values))
 
 
@@ -53,13 +51,11 @@ def test_threads_do_not_show(corpus: tuple, rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(first.transition, second.transition)
 
 
-def test_counts_from_given_states_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PULL_OF_LABEL", "LABEL_SMOOTHING", "INITIAL_SMOOTHING"):
-        monkeypatch.setattr(em, name, 0.0)
+def test_counts_from_given_states_by_hand() -> None:
     observed = read_observations([["x", "y", "x"], ["y"]])
     labels = np.array([0, 1, 0, 0], np.int32)
     _, cells = learn_lexicon(observed, labels, 2, kappa=1e-12, by_looks=False)
-    chain = TrainingChain(labels, observed.offsets, np.array([2, 1]))
+    chain = TrainingChain(labels, observed.offsets, np.array([2, 1]), PLAIN)
     emissions = CellEmissions(cells, chain, mix=0.0)
     model = chain_from_states(chain, np.array([0, 0, 1, 1]), emissions)
     assert model.initial.tolist() == [0.5, 0.5, 0.0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from spectragram.inference.token_factors import label_pair_scores, token_places,
 from spectragram.synthetic import english_chunks
 from spectragram.tagging import Tagger
 from spectragram.tagging.factors import Factors, templates_for
-from spectragram.tagging.held_out import choose_templates, prefers_looks
+from spectragram.tagging.held_out import choose_factors, prefers_looks
 from spectragram.tagging.sequences import encode_labels, read_observations
 from spectragram.tagging.surface import surface_columns
 
@@ -173,7 +175,28 @@ def test_labels_that_only_held_out_sequences_have_do_no_harm(columns: int) -> No
     encoded, vocabulary = encode_labels(labels, observed.offsets)
     with np.errstate(divide="raise", invalid="raise"):
         prefers_looks(observed, encoded, len(vocabulary), 3.0)
-        choose_templates(observed, encoded, len(vocabulary), kappa=3.0, by_looks=True, seed=0)
+        choose_factors(observed, encoded, vocabulary.words, None, kappa=3.0, by_looks=True, seed=0)
         tagger = Tagger(2, max_iter=1, n_models=1, n_epochs=4, n_jobs=1).fit(tokens, labels)
     assert np.isfinite(np.concatenate(tagger.marginals(tokens))).all()
     assert tagger.score(tokens, labels) > 0.95
+
+
+def test_probabilities_are_reported_at_the_temperature_of_held_out_sequences(tmp_path: Path) -> None:
+    """Half of the names are random, which a tagger that trusts its words does not expect; labels stay as they are."""
+    rng = np.random.default_rng(5)
+    words = [[f"w{rng.integers(400)}" for _ in range(6)] for _ in range(80)]
+    labels = [["B-X" if rng.random() < 0.3 else "O" for _ in sentence] for sentence in words]
+    tagger = Tagger(1, n_models=1, n_epochs=4, calibrate=True, n_jobs=1).fit(words, labels)
+    assert tagger.model_.temperature > 1.0
+    assert Tagger(1, n_models=1, n_epochs=1, n_jobs=1).fit(words, labels).model_.temperature == 1.0
+    assert Tagger(1, n_models=1, n_epochs=1, calibrate=True).fit(words[:9], labels[:9]).model_.temperature == 1.0
+    plain = copy(tagger)
+    plain.model_ = replace(tagger.model_, temperature=1.0)
+    assert tagger.predict(words) == plain.predict(words)
+    calibrated, sharp = (np.concatenate(model.marginals(words)) for model in (tagger, plain))
+    np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(calibrated.argmax(axis=1), sharp.argmax(axis=1))
+    assert calibrated.max(axis=1).mean() < sharp.max(axis=1).mean()
+    assert tagger.evaluate(words, labels)["calibration_error"] != plain.evaluate(words, labels)["calibration_error"]
+    tagger.save(tmp_path / "tagger.sgm")
+    np.testing.assert_array_equal(np.concatenate(Tagger.load(tmp_path / "tagger.sgm").marginals(words)), calibrated)

@@ -1,8 +1,8 @@
 """Deterministic automata, which show what a model does on frequent strings.
 
 This is the approximation of Balle et al. 2014, section 7.3. Cluster the forward vectors of frequent prefixes by cosine
-(average linkage); every cluster is a state and every step of a prefix a transition. Where steps with the same symbol
-lead from one state to two others, merge these two, until (almost) no such case is left.
+(average linkage, or the paper's group average); every cluster is a state and every step of a prefix a transition. Where
+steps with the same symbol lead from one state to two others, merge these two, until (almost) no such case is left.
 """
 
 from __future__ import annotations
@@ -95,19 +95,24 @@ def approximate_dfa(
     *,
     n_prefixes: int = FREQUENT_PREFIXES,
     tolerance: float = TOLERANCE,
+    linkage: str = "upgma",
 ) -> CountedDFA:
     """Cluster the states (n_nodes, m) of the ``n_prefixes`` most frequent prefixes into at most ``n_states``.
 
     If a symbol leads from a state to several others, it takes the most frequent one. Another target that carries more
     than ``tolerance`` of the weight is merged with that one first. With 0 all targets are merged, as in the paper; for
-    a model that is far from deterministic a single state is then left.
+    a model that is far from deterministic a single state is then left. ``linkage`` is the mean similarity that is
+    clustered by: of the pairs between two clusters ("upgma"), or of all pairs in their union ("gaac", group-average
+    agglomerative clustering of Manning et al. 2008, as in the paper).
     """
+    if linkage not in LINKAGES:
+        raise ParameterError("linkage", linkage, "is unknown", remedy=f"choose {' or '.join(LINKAGES)}")
     if n_states < 1:
         raise ParameterError("n_states", n_states, remedy="ask for at least one state")
     n_symbols = len(symbols)
     # A prefix is at most as frequent as its parent, so the parents of chosen prefixes are chosen too.
     chosen = np.sort(np.argsort(-tree.through, kind="stable")[:n_prefixes])
-    labels = _clusters(states[chosen], n_states)
+    labels = LINKAGES[linkage](_unit(states[chosen]), n_states)
     place = np.full(len(tree), -1)
     place[chosen] = np.arange(len(chosen))
     sources = place[tree.parent[chosen[1:]]]
@@ -126,16 +131,46 @@ def approximate_dfa(
     return CountedDFA.of(np.where(steps.any(axis=2), steps.argmax(axis=2), -1), counts, symbols)
 
 
-def _clusters(vectors: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Cluster labels by average linkage and cosine; a zero vector is similar to no other."""
-    if len(vectors) < 2:
-        return np.zeros(len(vectors), np.int64)
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows of length one; a zero vector stays zero, and is similar to no other."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = vectors / np.where(lengths > 0, lengths, 1.0)
+    return vectors / np.where(lengths > 0, lengths, 1.0)
+
+
+def _group_average(unit: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Labels by Manning et al. 2008, section 17.3: merge the two clusters whose union has the highest mean cosine.
+
+    With sums of unit vectors s and sizes n, the mean over pairs of a union is (|s_i + s_j|^2 - n) / (n (n - 1)),
+    n = n_i + n_j; the merged vector itself, whose length is one, is no pair.
+    """
+    sums, sizes = unit.copy(), np.ones(len(unit))
+    squares = (unit**2).sum(axis=1)  # zero for a zero vector
+    labels, alive = np.arange(len(unit)), np.ones(len(unit), bool)
+    while alive.sum() > n_clusters:
+        at = np.flatnonzero(alive)
+        n = sizes[at][:, None] + sizes[at]
+        lengths = (sums[at] ** 2).sum(axis=1)
+        union = lengths[:, None] + lengths + 2.0 * sums[at] @ sums[at].T
+        mean = (union - squares[at][:, None] - squares[at]) / (n * (n - 1.0))
+        np.fill_diagonal(mean, -np.inf)
+        first, second = at[list(np.unravel_index(int(mean.argmax()), mean.shape))]
+        for total in (sums, sizes, squares):
+            total[first] += total[second]
+        alive[second], labels[labels == second] = False, first
+    return labels
+
+
+def _between(unit: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Labels by the mean distance of the pairs between two clusters."""
+    if len(unit) < 2:
+        return np.zeros(len(unit), np.int64)
     # For unit vectors, half the squared distance is one minus the cosine.
     rows, columns = np.triu_indices(len(unit), 1)
     distances = np.clip(1.0 - (unit @ unit.T)[rows, columns], 0.0, 2.0)
     return fcluster(linkage(distances, "average"), n_clusters, "maxclust") - 1
+
+
+LINKAGES = {"upgma": _between, "gaac": _group_average}
 
 
 def _merged_until_deterministic(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -28,12 +29,15 @@ from scipy import sparse
 
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree
+from spectragram.schema import Array, Schema
 
 __all__ = ["FUTURE", "PAST", "ContextTree", "Element", "Gaps", "find_gaps", "frequent_contexts"]
 
 Element = tuple[int, ...]
 PAST, FUTURE = -1, 1
 """The direction in which elements are read."""
+LONGEST_STORED = 1000
+"""Most symbols of an element in a model file. Chosen by hand: the time to make a tree grows with their squares."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,20 @@ class ContextTree:
             nodes, above = nodes[going_up], self.parent[above[going_up]]
         index = np.concatenate(rows), np.concatenate(columns)
         return sparse.coo_array((np.ones(len(index[0])), index), shape=(len(self.parent),) * 2).tocsr()
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Contexts",
+        "Recent pasts, one after the other.",
+        arrays={
+            "lengths": Array("i8", ("n_elements",), "symbols of each", least=0, most=LONGEST_STORED),
+            "symbols": Array("i8", ("n_listed",), "the symbols of all", least=0, below="n_symbols + 1"),
+        },
+        rule=lambda values, arrays, sizes: (
+            "lengths and symbols of contexts do not fit together"
+            if arrays["lengths"].sum() != sizes["n_listed"]
+            else None
+        ),
+    )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The elements one after the other, with their lengths; everything else follows from them."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from spectragram.automata.em import PRIOR
 from spectragram.automata.hankel import BasisChoice
 from spectragram.automata.held_out import require_known, require_strings
 from spectragram.automata.learners import learn
@@ -17,13 +16,16 @@ from spectragram.automata.prediction import Predicted, draw_strings, evaluate_st
 from spectragram.automata.settings import settings_of
 from spectragram.automata.sources import FromElsewhere
 from spectragram.automata.workbench import Workbench
-from spectragram.data.corpus import END, Corpus, Vocabulary
-from spectragram.data.inputs import Strings, as_strings, is_path
+from spectragram.data.corpus import END, UNKNOWN, Corpus, Vocabulary
+from spectragram.data.inputs import Strings, as_strings, as_word_lists, is_path, listed
 from spectragram.data.pautomac import read_pautomac_solution
-from spectragram.data.symbols import Symbol
+from spectragram.data.symbols import Symbol, spell
+from spectragram.engine import Executor, working_on
 from spectragram.engine.progress import progress
 from spectragram.estimator import Estimator, Predictions, fitting
 from spectragram.files import Source
+from spectragram.learning.measures import LOG_2, Measures
+from spectragram.schema import ListOf, Number, Record, Text, Value, Whole
 
 __all__ = ["Automaton"]
 
@@ -40,27 +42,53 @@ class Automaton(FromElsewhere, Workbench, Estimator):
     ----------
     n_states : int, optional
         Number of hidden states. By default several numbers are tried on held-out strings.
-    learner : str
+    learner : str, optional
         ``auto`` (the default) starts candidates from state merging and from pivots of spectral estimates, improves them
         by EM and mixes them by held-out strings. Others: ``spectral``, ``pivot``, ``merge``, ``em``, ``spectral+em``,
         ``pivot+em``, ``merge+em``, ``hmm``, and the baselines ``unigram``, ``bigram``, ``ngram``.
-    basis : int, float, {"sigma", "sigma-lambda"} or dict
-        Prefixes and suffixes of the Hankel block, for ``spectral`` and ``pivot``: the most frequent substrings (an int
-        is their number, a float a multiple of the size of the alphabet), single symbols (and the empty string), or your
-        own, as in ``{"prefixes": [["a"], ["a", "b"]], "suffixes": [["b"]]}``.
-    statistic : {"marked", "string", "prefix", "substring"}
-        What the Hankel block counts; see :mod:`spectragram.automata.hankel`.
-    prior : float
-        Strength of EM's MAP prior: how many events it counts as in each state.
+    recipe : {"ours", "paper"}
+        What every parameter below stands at if it is left out (None): our values, or those of Balle et al. 2014 as
+        written (:data:`~spectragram.automata.settings.RECIPES`); our values are given first, the paper's second.
+    basis : int, float, {"sigma", "sigma-lambda"} or dict, optional
+        2000, "sigma". Prefixes and suffixes of the Hankel block, for ``spectral`` and ``pivot``: the most frequent
+        substrings (an int is their number, a float a multiple of the size of the alphabet), single symbols (and the
+        empty string), or your own, as in ``{"prefixes": [["a"], ["a", "b"]], "suffixes": [["b"]]}``.
+    statistic : {"marked", "string", "prefix", "substring"}, optional
+        "marked", "substring". What the Hankel block counts; see :mod:`spectragram.automata.hankel`.
+    max_length : int, optional
+        8, 4. Longest substring in a basis of frequent ones.
+    scaling : {"cca", "none"}, optional
+        Whether rows and columns of the block are divided by the square roots of their counts plus ``kappa`` before it
+        is decomposed.
+    kappa : float, optional
+        5, and 0 without effect.
+    smallest : float, optional
+        0.01, 0. Singular values below this share of the largest are dropped.
+    context_share, backoff_share : float or "auto", optional
+        "auto", 0. For ``spectral``: how much of every state comes from the last few symbols, and how much of every
+        prediction from trigrams; ``auto`` lets held-out strings choose.
+    reset : bool, optional
+        True, False. For ``spectral``: replace states whose weights cancel by those of the last few symbols.
+    prior : float, optional
+        0.3, 0. Strength of EM's MAP prior: how many events it counts as in each state.
     max_iter : int, optional
-        Most EM iterations for each candidate that reaches the mixture; 100 in all presets. Held-out strings usually
-        stop EM earlier.
+        Most EM iterations for each candidate that reaches the mixture; 100 in all presets and in the paper.
+    tolerance : float, optional
+        1e-5, 0. EM stops if the log-likelihood of a string gains less.
+    over_relaxed : bool, optional
+        True, False. Whether EM lengthens its steps as long as the likelihood rises.
+    early_stopping : bool, optional
+        True, False. Whether held-out strings stop EM and choose among several starts; otherwise EM runs from one start
+        on all strings.
+    discount : float, optional
+        0.75, 0. Absolute discounting of k-grams; 0 does not smooth.
     order : int
         k of the learner ``ngram``.
     preset : {"default", "fast", "best"}
         How hard ``auto`` and the EM learners search; it sets nothing for the other learners.
-    random_state, n_jobs, verbose
-        Seed; number of threads (-1: all cores), which does not change the model; progress on a terminal.
+    random_state, n_jobs, executor, verbose
+        Seed; number of threads (-1: all cores); a ``distributed.Client`` or anything with ``submit`` whose workers run
+        E-steps and predict; progress on a terminal. Only the seed changes the model.
 
     Attributes
     ----------
@@ -86,33 +114,74 @@ class Automaton(FromElsewhere, Workbench, Estimator):
 
     kind = "automaton"
     model_type = Model
+    summary_values: ClassVar[Mapping[str, Value]] = {
+        "parts": ListOf(
+            Record(
+                {
+                    "part": Text(),
+                    "states": Whole(),
+                    "weight": Number(),
+                    "iterations": Whole(),
+                    "context_share": Number(),
+                    "backoff_share": Number(),
+                },
+                optional=("iterations", "context_share", "backoff_share"),
+            )
+        )
+    }
     model_: Model
 
     def __init__(
         self,
         n_states: int | None = None,
-        learner: str = "auto",
+        learner: str | None = None,
         *,
-        basis: BasisChoice = 2000,
-        statistic: str = "marked",
-        prior: float = PRIOR,
+        recipe: str = "ours",
+        basis: BasisChoice | None = None,
+        statistic: str | None = None,
+        max_length: int | None = None,
+        scaling: str | None = None,
+        kappa: float | None = None,
+        smallest: float | None = None,
+        context_share: float | str | None = None,
+        backoff_share: float | str | None = None,
+        reset: bool | None = None,
+        prior: float | None = None,
         max_iter: int | None = None,
+        tolerance: float | None = None,
+        over_relaxed: bool | None = None,
+        early_stopping: bool | None = None,
+        discount: float | None = None,
         order: int = 4,
         preset: str = "default",
         random_state: int = 0,
         n_jobs: int | None = -1,
+        executor: Executor | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_states = n_states
         self.learner = learner
+        self.recipe = recipe
         self.basis = basis
         self.statistic = statistic
+        self.max_length = max_length
+        self.scaling = scaling
+        self.kappa = kappa
+        self.smallest = smallest
+        self.context_share = context_share
+        self.backoff_share = backoff_share
+        self.reset = reset
         self.prior = prior
         self.max_iter = max_iter
+        self.tolerance = tolerance
+        self.over_relaxed = over_relaxed
+        self.early_stopping = early_stopping
+        self.discount = discount
         self.order = order
         self.preset = preset
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.executor = executor
         self.verbose = verbose
 
     @fitting
@@ -156,12 +225,13 @@ class Automaton(FromElsewhere, Workbench, Estimator):
         return Predictions(([names[i] for i in best.tolist()] for shard in found for best in shard), diagnostics)
 
     def log_prob(self, X: Strings) -> np.ndarray:
-        """Natural log-probability of each string, shape (n_strings,), for strings of any length.
+        """Natural log-probability of each string and its end, shape (n_strings,), for strings of any length.
 
-        A symbol outside the alphabet costs ``log(unknown_rate_)``; the automaton then moves as for "some symbol".
+        A symbol outside the alphabet costs ``log(unknown_rate_)``; the automaton then moves as for "some symbol". If
+        training saw some symbols only once, there may be others, as among words: then known symbols have the rest of
+        the mass, and others are spelled out.
         """
-        found, _ = self._mapped(X, Predicted.log_probs)
-        return np.concatenate(found) if found else np.zeros(0)
+        return np.array([steps.sum() for steps in self._steps(X)[0]])
 
     def prefix_log_prob(self, X: Strings) -> Predictions[np.ndarray]:
         """Natural log-probability that a string begins with each prefix of each of X.
@@ -169,21 +239,60 @@ class Automaton(FromElsewhere, Workbench, Estimator):
         One array for each string of T symbols, of shape (T + 1,): entry i is for its first i symbols, so entry 0 is
         0.0. The end of the string is in :meth:`log_prob` only.
         """
-        found, diagnostics = self._mapped(X, Predicted.prefixes)
-        return Predictions((values for shard in found for values in shard), diagnostics)
+        found, diagnostics = self._steps(X)
+        return Predictions((np.concatenate([[0.0], np.cumsum(steps[:-1])]) for steps in found), diagnostics)
 
     def surprisal(self, X: Strings) -> Predictions[np.ndarray]:
         """Minus the binary logarithm of the probability of every symbol given those before it, in bits.
 
         One array for each string of T symbols, of shape (T + 1,); the last entry is for the end of the string.
         """
-        found, diagnostics = self._mapped(X, Predicted.surprisals)
-        return Predictions((bits for shard in found for bits in shard), diagnostics)
+        found, diagnostics = self._steps(X)
+        return Predictions((np.maximum(-steps / LOG_2, 0.0) for steps in found), diagnostics)
 
     def next(self, X: Strings) -> np.ndarray:
-        """Distribution of what follows each of X, shape (n_strings, n_symbols + 1); the last column is the end."""
+        """Distribution of what follows each of X, shape (n_strings, n_outcomes), see :attr:`outcomes_`."""
         found, _ = self._mapped(X, Predicted.next_distributions)
-        return np.concatenate(found) if found else np.zeros((0, len(self.vocabulary_) + 1))
+        return np.concatenate(found) if found else np.zeros((0, len(self.outcomes_)))
+
+    @property
+    def outcomes_(self) -> list[Any]:
+        """What :meth:`next` has columns for: the alphabet and the end ``</s>``.
+
+        If there is room for symbols outside the alphabet, ``<unk>`` stands for them before the end.
+        """
+        return [*self.vocabulary_.words, *([UNKNOWN] if self._trained.open else []), END]
+
+    @property
+    def known_words_(self) -> frozenset[str]:
+        """The words that have a probability of their own; all others are spelled out."""
+        return frozenset(self.vocabulary_.spelled.words)
+
+    def measure(self, X: Strings, *, entropy_reduction: bool = True) -> list[Measures]:
+        """Surprisal of every symbol and entropy of the next one.
+
+        ``entropy_reduction`` is there for models with derivations; this one has none.
+        """
+        lines = as_word_lists(X, keep_empty=True)
+        entropies = [bits for shard in self._mapped(lines, Predicted.entropies)[0] for bits in shard]
+        known = [np.array([word in self.vocabulary_.spelled for word in words], bool) for words in lines]
+        found = zip(lines, known, self.surprisal(lines), entropies, strict=True)
+        return [Measures(words, flags, None, bits, None, entropy) for words, flags, bits, entropy in found]
+
+    def _steps(self, X: Strings) -> tuple[list[np.ndarray], dict[str, int]]:
+        """The log-probabilities of all events of each string, with other symbols spelled."""
+        data = X if isinstance(X, Corpus) or is_path(X) else listed(X, "strings")
+        corpus = self._encoded(data)
+        with working_on(self.executor):
+            found, n_negative = map_shards(self._trained, corpus, Predicted.steps, n_jobs=self.n_jobs)
+        steps = [values for shard in found for values in shard]
+        if self._trained.open and (corpus.tokens < 0).any():
+            lines = list(as_strings(data).decoded())
+            for string, values in enumerate(steps):
+                for place in np.flatnonzero(corpus[string] < 0):
+                    spelling = [spell(lines[string][place])]
+                    values[place] += self._trained.unknown_words.log_probs(spelling)[0, 0]
+        return steps, {"negative": n_negative}
 
     def sample(
         self, n: int, *, prefix: Sequence[Symbol] = (), random_state: int = 0, max_length: int = 100_000
@@ -213,7 +322,8 @@ class Automaton(FromElsewhere, Workbench, Estimator):
         """
         corpus = self._encoded(X)
         true: Any = read_pautomac_solution(solution) if is_path(solution) else solution
-        return evaluate_strings(self._trained, corpus, solution=true, n_jobs=self.n_jobs)
+        with working_on(self.executor):
+            return evaluate_strings(self._trained, corpus, solution=true, n_jobs=self.n_jobs)
 
     def score(self, X: Strings, y: None = None) -> float:
         """Mean log-probability of a string (higher is better), for scikit-learn's model selection."""
@@ -244,5 +354,6 @@ class Automaton(FromElsewhere, Workbench, Estimator):
 
     def _mapped(self, X: Strings, reduce: Callable[[Predicted], Any]) -> tuple[list[Any], dict[str, int]]:
         """What ``reduce`` makes of each shard, in order, and the diagnostics."""
-        found, n_negative = map_shards(self._trained, self._encoded(X), reduce, n_jobs=self.n_jobs)
+        with working_on(self.executor):
+            found, n_negative = map_shards(self._trained, self._encoded(X), reduce, n_jobs=self.n_jobs)
         return found, {"negative": n_negative}

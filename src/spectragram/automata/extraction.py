@@ -7,7 +7,9 @@ suffixes that add nothing to the rank are dropped, so a function of rank n over 
 not k^length.
 
 Values of long strings may be tiny. With relative weighting every row and column of the block is scaled to length 1, so
-that a string counts by what follows it, not by how probable it is.
+that a string counts by what follows it, not by how probable it is. An approximation should rather be good where strings
+are frequent: frequency weighting divides rows and columns by the square roots of their totals, as the spectral learner
+does with counts.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ TESTED, MAX_ROUNDS = 300, 30
 TEST_FACTOR, SMALLEST_GAP = 100.0, 1e-6
 """A value is wrong if it is off by more than this many times the tolerance, or this share, of the terms that it is a
 sum of. Chosen by hand: errors of the block are amplified in long strings."""
-TYPICAL, TYPICAL_SHARE, LONGEST_TYPICAL = 500, 0.2, 50
+TYPICAL, TYPICAL_SHARE, LONGEST_TYPICAL = 2000, 0.2, 50
 """Strings drawn from a next oracle that is approximated, the share of the queries that they may take, and how long they
 may be. Chosen by hand, not tuned."""
 LONGER = 6
@@ -59,7 +61,7 @@ class Search:
     n_states: int | None = None
     tolerance: float = 1e-8
     min_length: int = 2
-    relative: bool = True
+    weighting: str = "relative"
     seed: int = 0
 
 
@@ -165,17 +167,25 @@ def _block(oracle: Oracle, prefixes: Sequence[String], suffixes: Sequence[String
 
 
 def _scaled(H: np.ndarray, search: Search) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The block with rows and then columns of length 1, and their scales; as it is without relative weighting."""
-    if not search.relative:
+    """The block with its rows and columns weighted, and their scales.
+
+    ``relative`` makes rows and then columns of length 1; ``frequency`` divides them by the square roots of their
+    totals; ``absolute`` leaves them as they are.
+    """
+    if search.weighting == "absolute":
         return H, np.ones(H.shape[0]), np.ones(H.shape[1])
-    rows = _inverse_lengths(H)
-    columns = _inverse_lengths((rows[:, None] * H).T)
+    if search.weighting == "frequency":
+        size = np.abs(H)
+        rows, columns = (np.sqrt(_inverse(size.sum(axis=axis))) for axis in (1, 0))
+    else:
+        rows = _inverse(np.linalg.norm(H, axis=1))
+        columns = _inverse(np.linalg.norm(rows[:, None] * H, axis=0))
     return rows[:, None] * H * columns, rows, columns
 
 
-def _inverse_lengths(H: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(H, axis=1)
-    return 1.0 / np.maximum(lengths, SMALLEST_ROW * lengths.max(initial=0.0)) if lengths.any() else np.ones(len(H))
+def _inverse(sizes: np.ndarray) -> np.ndarray:
+    """1 / size of each row, but not more than for the smallest row that counts; 1 if all are zero."""
+    return 1.0 / np.maximum(sizes, SMALLEST_ROW * sizes.max(initial=0.0)) if sizes.any() else np.ones(len(sizes))
 
 
 def _rank(H: np.ndarray, tolerance: float) -> int:

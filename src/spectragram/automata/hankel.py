@@ -97,7 +97,14 @@ def check_basis(basis: object) -> None:
         )
 
 
-def find_basis(corpus: Corpus, basis: BasisChoice, statistic: str = "marked") -> Basis:
+def find_basis(
+    corpus: Corpus,
+    basis: BasisChoice,
+    statistic: str = "marked",
+    *,
+    max_length: int = MAX_LENGTH,
+    one_more: bool = False,
+) -> Basis:
     """Choose a basis for a corpus.
 
     Parameters
@@ -105,11 +112,14 @@ def find_basis(corpus: Corpus, basis: BasisChoice, statistic: str = "marked") ->
     corpus : Corpus
     basis : str, int, float or dict
         ``"sigma"``: the single symbols. ``"sigma-lambda"``: those and the empty string (the paper's Sigma'). An int:
-        this many of the most frequent substrings of at most 8 symbols. A float: the same, as a multiple of the size of
-        the alphabet (the paper's cut factor). A dictionary: the user's own ``prefixes`` and ``suffixes``, sequences of
-        symbols.
+        this many of the most frequent substrings of at most ``max_length`` symbols. A float: the same, as a multiple
+        of the size of the alphabet (the paper's cut factor). A dictionary: the user's own ``prefixes`` and
+        ``suffixes``, sequences of symbols.
     statistic : {"marked", "string", "prefix", "substring"}
         For ``string`` and ``prefix``, frequent prefixes (and suffixes) are taken instead of substrings.
+    one_more : bool
+        Whether the empty string comes on top of the number or multiple, as in the paper's extended basis; otherwise it
+        is one of them.
     """
     check_basis(basis)
     n = len(corpus.vocabulary)
@@ -119,13 +129,13 @@ def find_basis(corpus: Corpus, basis: BasisChoice, statistic: str = "marked") ->
         symbols: list[Element] = [(s,) for s in range(n)]
         elements = symbols if basis == "sigma" else [(), *symbols]
         return Basis.of(elements, elements, n, statistic)
-    size = int(basis) if isinstance(basis, Integral) else max(1, round(basis * n))
+    size = (int(basis) if isinstance(basis, Integral) else max(1, round(basis * n))) + one_more
     gaps = find_gaps(corpus.tokens, corpus.offsets, n)
 
     def frequent(step: int, anchored: bool) -> list[Element]:
         # Anchored elements are rarer than free ones: list many and keep those that reach the end.
         wanted = ANCHORED_FACTOR * size if anchored else size
-        found = frequent_contexts(gaps, step, wanted, max_length=MAX_LENGTH, markers=anchored or statistic == "marked")
+        found = frequent_contexts(gaps, step, wanted, max_length=max_length, markers=anchored or statistic == "marked")
         if not anchored:
             return found
         end = 0 if step == PAST else -1

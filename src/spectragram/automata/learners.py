@@ -27,8 +27,8 @@ from spectragram.automata.merging import MAX_STATES, merge_states
 from spectragram.automata.model import Model, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import Ngrams, learn_ngrams
 from spectragram.automata.pivot import learn_pivot, soften
-from spectragram.automata.search import choose_finalists, mix_finalists
-from spectragram.automata.settings import Settings
+from spectragram.automata.search import choose_finalists, mix_finalists, run_alone
+from spectragram.automata.settings import STARTS, Settings
 from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.wfa import WFA
 from spectragram.data.corpus import Corpus
@@ -77,6 +77,8 @@ def learn(
     if settings.learner in WITHOUT_CHOICE:
         report()
         return WITHOUT_CHOICE[settings.learner](corpus, settings)
+    if settings.learner in STARTS and not settings.early_stopping:
+        return run_alone(corpus, settings, report)
     choose, finish = WITH_CHOICE.get(settings.learner, (choose_finalists, mix_finalists))
     choice = choose(hold_out(corpus, dev, settings.seed), settings, report)
     return finish(corpus, choice, settings, report)
@@ -88,7 +90,7 @@ def _alone(corpus: Corpus, part: Part, name: str, spectrum: np.ndarray | None = 
 
 
 def _ngram(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
-    return _alone(corpus, learn_ngrams(corpus, settings.order), f"{settings.order}-gram")
+    return _alone(corpus, learn_ngrams(corpus, settings.order, discount=settings.discount), f"{settings.order}-gram")
 
 
 def _merge(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
@@ -99,8 +101,15 @@ def _merge(corpus: Corpus, settings: Settings) -> tuple[Model, Facts]:
 
 def _estimate(corpus: Corpus, settings: Settings, n_states: int) -> SpectralModel:
     """Hankel block, decomposition, automaton: Balle et al. 2014."""
-    block = count_hankel(corpus, find_basis(corpus, settings.basis, settings.statistic))
-    return learn_spectral(block, n_states, seed=settings.seed)
+    basis = find_basis(corpus, settings.basis, settings.statistic, max_length=settings.max_length)
+    return learn_spectral(
+        count_hankel(corpus, basis),
+        n_states,
+        scaled=settings.scaling != "none",
+        kappa=settings.kappa,
+        smallest=settings.smallest,
+        seed=settings.seed,
+    )
 
 
 def _estimate_all_ranks(corpus: Corpus, settings: Settings) -> tuple[SpectralModel, list[int]]:
@@ -118,31 +127,46 @@ class Shape(NamedTuple):
     backoff_share: float = USUAL_BACKOFF_SHARE
 
 
-def _predictor(model: SpectralModel, backoff: Ngrams, shape: Shape) -> Weighted:
+def _predictor(model: SpectralModel, backoff: Ngrams | None, shape: Shape, reset: bool) -> Weighted:
     cut = model.truncated(shape.rank)
     return Weighted(
-        cut.wfa, cut.total, cut.contexts, cut.context_states, shape.context_share, backoff, shape.backoff_share
+        cut.wfa, cut.total, cut.contexts, cut.context_states, shape.context_share, backoff, shape.backoff_share, reset
     )
 
 
 def _choose_shape(split: Split, settings: Settings, report: Report) -> Shape:
-    """The rank and the share of contexts together, then the share of back-off; the smallest rank without judges."""
+    """The rank and the share of contexts together, then the share of back-off; the smallest rank without judges.
+
+    What the settings say is not chosen.
+    """
+    context_shares = _shares(settings.context_share, CONTEXT_SHARES)
+    backoff_shares = _shares(settings.backoff_share, BACKOFF_SHARES)
+    usual = Shape(0, context_shares[0], backoff_shares[0] if len(backoff_shares) == 1 else USUAL_BACKOFF_SHARE)
+    if settings.n_states is not None and len(context_shares) == len(backoff_shares) == 1:
+        report()
+        return usual._replace(rank=settings.n_states)
     model, ranks = _estimate_all_ranks(split.training, settings)
     if split.judges is None:
         report()
-        return Shape(ranks[0])
+        return usual._replace(rank=ranks[0])
     judges, backoff = split.judges, learn_ngrams(split.training, BACKOFF_ORDER)
 
     def score(shape: Shape) -> float:
-        return _reported(judges, _predictor(model, backoff, shape), report)
+        return _reported(judges, _predictor(model, backoff, shape, settings.reset), report)
 
-    best = max((Shape(rank, share) for rank in ranks for share in CONTEXT_SHARES), key=score)
-    return max((best._replace(backoff_share=share) for share in BACKOFF_SHARES), key=score)
+    candidates = (usual._replace(rank=rank, context_share=share) for rank in ranks for share in context_shares)
+    best = max(candidates, key=score)
+    return max((best._replace(backoff_share=share) for share in backoff_shares), key=score)
+
+
+def _shares(given: float | str, tried: tuple[float, ...]) -> tuple[float, ...]:
+    return tried if isinstance(given, str) else (float(given),)
 
 
 def _finish_spectral(corpus: Corpus, shape: Shape, settings: Settings, report: Report) -> tuple[Model, Facts]:
     model = _estimate(corpus, settings, shape.rank)
-    part = _predictor(model, learn_ngrams(corpus, BACKOFF_ORDER), shape)
+    backoff = learn_ngrams(corpus, BACKOFF_ORDER) if shape.backoff_share > 0.0 else None
+    part = _predictor(model, backoff, shape, settings.reset)
     learned, facts = _alone(corpus, part, "spectral", model.singular_values)
     facts[0] |= {"context_share": shape.context_share, "backoff_share": shape.backoff_share}
     return learned, facts

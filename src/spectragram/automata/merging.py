@@ -142,7 +142,8 @@ def _fold(
                 n_added += 1
     if not keep:
         for i in range(n_log - 1, -1, -1):
-            counts[log[0, i]] -= counts[log[1, i]]
+            for s in range(n_events):
+                counts[log[0, i], s] -= counts[log[1, i], s]
         for i in range(n_added):
             target[added[0, i], added[1, i]] = -1
     return score

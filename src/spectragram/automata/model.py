@@ -13,10 +13,10 @@ normalised, and a small share of a k-gram model (``backoff``), chosen on held-ou
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -25,11 +25,16 @@ from spectragram.automata.contexts import PAST, ContextTree
 from spectragram.automata.ngram import Ngrams
 from spectragram.automata.wfa import WFA, Statistic
 from spectragram.data.corpus import Corpus, Vocabulary
+from spectragram.data.symbols import spell
 from spectragram.engine import single_threaded_blas
 from spectragram.errors import RankError
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.chain import forward_states
+from spectragram.inference.chain import CANCELLED, forward_states
 from spectragram.inference.prefix_tree import PrefixTree, sum_along_paths
+from spectragram.learning.spelling import Spelling, UnknownWords, rare_words
+from spectragram.learning.words import RARE
+from spectragram.schema import Array, Flag, Number, OneOf, Parts, Schema, Text
+from spectragram.schema import Part as PartOfState
 
 __all__ = ["Model", "Part", "Weighted", "string_log_probs", "unseen_rate"]
 
@@ -55,6 +60,9 @@ class Weighted:
         Share of that state that is mixed into every running state.
     backoff, backoff_share : Ngrams or None, float
         A k-gram model, and the share of it that is mixed into every prediction.
+    reset : bool
+        Whether states whose weights cancel are replaced; if not, they are divided by their total whatever its sign, as
+        in the paper.
     """
 
     wfa: WFA
@@ -64,6 +72,7 @@ class Weighted:
     context_share: float = 0.0
     backoff: Ngrams | None = None
     backoff_share: float = 0.0
+    reset: bool = True
 
     @classmethod
     def probabilistic(cls, wfa: WFA) -> Weighted:
@@ -106,8 +115,12 @@ class Weighted:
         return np.column_stack([(self.wfa.operators @ self.total).T, self.wfa.final])
 
     @cached_property
-    def _signed(self) -> bool:
-        return bool(min(self.wfa.initial.min(), self.wfa.operators.min(initial=0.0), self.total.min()) < 0.0)
+    def _least(self) -> float:
+        """See ``least`` of :func:`forward_states`."""
+        if not self.reset:
+            return -1.0
+        signed = min(self.wfa.initial.min(), self.wfa.operators.min(initial=0.0), self.total.min()) < 0.0
+        return CANCELLED if signed else 0.0
 
     def to_wfa(self) -> WFA:
         """The automaton alone, without resets and back-off."""
@@ -117,7 +130,7 @@ class Weighted:
         """State after every prefix, (n_nodes, m), and its scale, (n_nodes,), which is 0 if the state was reset."""
         with single_threaded_blas():
             return forward_states(
-                tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total, self._signed,
+                tree.parent, tree.symbol, tree.groups, self.wfa.initial, self._operators, self.total, self._least,
                 self.context_states, self.contexts.locate_nodes(tree), self.context_share,
             )  # fmt: skip
 
@@ -137,6 +150,38 @@ class Weighted:
             scores += self.backoff_share * self.backoff.next_distributions(tree)[0]
         return scores, repaired
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Weighted automaton",
+        "Initial, transition and final weights, and the states that replace those whose weights cancel.",
+        values={
+            "type": Text("what kind of part this is", choices=("weighted",)),
+            "context_share": Number("share of the state of the context in every state", most=1.0),
+            "backoff_share": Number("share of the k-grams in every prediction", most=1.0),
+            "has_backoff": Flag("whether there are k-grams"),
+            "reset": Flag("whether states whose weights cancel are replaced; they are if it is missing"),
+        },
+        optional=("reset",),
+        arrays={
+            "initial": Array("f8", ("n_states",), "initial weights"),
+            "operators": Array("f8", ("n_symbols", "n_states", "n_states"), "transition weights of each symbol"),
+            "final": Array("f8", ("n_states",), "final weights"),
+            "total": Array(
+                "f8", ("n_states",), "sums over everything that may follow; NaN if they diverge", any_float=True
+            ),
+            "context_states": Array("f8", ("n_contexts", "n_states"), "a state for every recent past"),
+        },
+        parts={
+            "contexts": PartOfState(ContextTree.SCHEMA, {"n_symbols": "n_symbols"}, values=None),
+            "backoff": PartOfState(
+                replace(Ngrams.SCHEMA, values={}), {"n_symbols": "n_symbols"}, values=None, optional=True
+            ),
+        },
+        sizes={"n_states": 1, "n_contexts": 1},
+        rule=lambda values, arrays, sizes: (
+            None if values["has_backoff"] == ("backoff.table" in arrays) else "k-grams do not fit 'has_backoff'"
+        ),
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {
@@ -145,6 +190,8 @@ class Weighted:
             "backoff_share": self.backoff_share,
             "has_backoff": self.backoff is not None,
         }
+        if not self.reset:
+            values["reset"] = False
         arrays = {
             "initial": self.wfa.initial,
             "operators": self.wfa.operators,
@@ -171,11 +218,12 @@ class Weighted:
         if states.shape != (len(contexts.parent), wfa.n_states):
             raise ValueError("contexts and their states do not fit together")
         shares = float(values["context_share"]), float(values["backoff_share"])
-        return cls(wfa, arrays["total"], contexts, states, shares[0], backoff, shares[1])
+        return cls(wfa, arrays["total"], contexts, states, shares[0], backoff, shares[1], values.get("reset", True))
 
 
 Part = Weighted | Ngrams
 """Anything that predicts the next symbol after every prefix of a tree."""
+PART_SCHEMAS = OneOf({"weighted": Weighted.SCHEMA, "ngrams": Ngrams.SCHEMA}, lambda values, arrays: values.get("type"))
 PART_TYPES: dict[str, type[Weighted] | type[Ngrams]] = {"weighted": Weighted, "ngrams": Ngrams}
 
 
@@ -215,6 +263,23 @@ class Model:
         """Size of the alphabet."""
         return len(self.vocabulary)
 
+    @cached_property
+    def open(self) -> bool:
+        """Whether there is room for symbols outside the alphabet, because some in it were seen only once.
+
+        Then symbols of the alphabet have 1 - ``unknown_rate`` of the mass, and others are spelled. Otherwise the
+        alphabet is taken to be complete: the automaton is the distribution, and another symbol costs
+        log(``unknown_rate``), outside it.
+        """
+        return self.unknown_rate > 0 and bool((self.vocabulary.counts == 1).any())
+
+    @cached_property
+    def unknown_words(self) -> UnknownWords:
+        """How symbols outside the alphabet are spelled, learned from the rare ones in it."""
+        words = [spell(symbol) for symbol in self.vocabulary.words]
+        rare = rare_words(words, self.vocabulary.counts.tolist(), RARE)
+        return UnknownWords(Spelling.fit([word for word, keep in zip(words, rare, strict=True) if keep]), words)
+
     def to_wfa(self) -> WFA:
         """The direct sum of the automata of all parts, each multiplied by its weight."""
         scaled = [
@@ -245,6 +310,21 @@ class Model:
         posterior[:, ~np.isfinite(prefix)] = self.weights[:, None]
         mixed = sum(share[:, None] * p for share, (p, _) in zip(posterior, found, strict=True))
         return np.asarray(mixed), prefix, sum(n for _, n in found)
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Automaton",
+        "A mixture of automata and k-grams.",
+        values={"unknown_rate": Number("probability of a symbol outside the alphabet", most=1.0)},
+        arrays={
+            "weights": Array("f8", ("n_parts",), "weights of the parts", sums=True),
+            "spectrum": Array("f8", ("n_values",), "singular values of the Hankel block", least=0),
+        },
+        parts={
+            "vocabulary": PartOfState(Vocabulary.SCHEMA, {"n_words": "n_symbols"}),
+            "": Parts(PART_SCHEMAS, "n_parts", {"n_symbols": "n_symbols"}, values="parts"),
+        },
+        sizes={"n_symbols": 1, "n_parts": 1},
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them; the arrays of part i begin with ``i.``"""

@@ -9,7 +9,7 @@ discount (interpolated absolute discounting). They serve as baselines and as the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError, ParameterError
 from spectragram.estimator import prefixed, without_prefix
 from spectragram.inference.prefix_tree import PrefixTree
+from spectragram.schema import Array, Part, Schema, Text
 
 __all__ = ["Ngrams", "learn_ngrams"]
 
@@ -78,6 +79,19 @@ class Ngrams:
         initial[self.contexts.marker_node] = 1.0
         return WFA(initial, operators, self.table[:, k])
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "K-grams",
+        "Distributions of the next symbol by context.",
+        values={"type": Text("what kind of part this is", choices=("ngrams",))},
+        arrays={
+            "table": Array(
+                "f8", ("n_contexts", "n_symbols + 1"), "the next symbol; the end of the string is last", sums=True
+            )
+        },
+        parts={"contexts": Part(ContextTree.SCHEMA, {"n_symbols": "n_symbols"}, values=None)},
+        sizes={"n_contexts": 1},
+    )
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain values and arrays, as model files hold them."""
         return {"type": "ngrams"}, {"table": self.table, **prefixed("contexts", self.contexts.to_arrays())}
@@ -109,7 +123,10 @@ class Ngrams:
 
 
 def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_contexts: int = MAX_CONTEXTS) -> Ngrams:
-    """Count and smooth a k-gram model, k = ``order``; only the ``max_contexts`` most frequent contexts are kept."""
+    """Count and smooth a k-gram model, k = ``order``; only the ``max_contexts`` most frequent contexts are kept.
+
+    With ``discount = 0`` contexts that were seen get relative frequencies, without smoothing.
+    """
     if order < 1:
         raise ParameterError("order", order, remedy="give 1 (unigram) or more")
     k = len(corpus.vocabulary)
@@ -124,7 +141,8 @@ def learn_ngrams(corpus: Corpus, order: int, *, discount: float = DISCOUNT, max_
 
 def _interpolated(counts: np.ndarray, parent: np.ndarray, discount: float) -> np.ndarray:
     table = np.empty_like(counts)
-    table[0] = (counts[0] + UNSEEN) / (counts[0].sum() + UNSEEN * counts.shape[1])
+    unseen = UNSEEN if discount > 0.0 else 0.0
+    table[0] = (counts[0] + unseen) / (counts[0].sum() + unseen * counts.shape[1])
     totals = counts.sum(axis=1)
     kept = np.maximum(counts - discount, 0.0)
     freed = totals - kept.sum(axis=1)

@@ -22,7 +22,7 @@ from spectragram.automata.em import Expected, maximize
 from spectragram.automata.spectral import SpectralModel
 from spectragram.automata.wfa import WFA
 from spectragram.errors import InputError
-from spectragram.inference.chain import forward_states
+from spectragram.inference.chain import CANCELLED, forward_states
 from spectragram.inference.prefix_tree import PrefixTree
 from spectragram.learning.states import k_means, nearest_centres
 from spectragram.spectral.anchors import find_anchors
@@ -54,7 +54,7 @@ TINY = 1e-12
 def spectral_states(tree: PrefixTree, model: SpectralModel) -> np.ndarray:
     """Forward vectors of all prefixes, scaled to total 1, shape (n_nodes, m)."""
     states, _ = forward_states(
-        tree.parent, tree.symbol, tree.groups, model.wfa.initial, model.wfa.operators, model.total, True,
+        tree.parent, tree.symbol, tree.groups, model.wfa.initial, model.wfa.operators, model.total, CANCELLED,
         model.context_states, model.contexts.locate_nodes(tree), 0.0,
     )  # fmt: skip
     return states

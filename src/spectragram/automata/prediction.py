@@ -2,7 +2,7 @@
 
 Each shard becomes a prefix tree, which is predicted at once and reduced to what was asked for before the next one is
 looked at, so memory stays bounded however long the corpus is. Shards do not depend on the number of threads, so
-results do not either.
+results do not either. They go to the workers of an executor if there is one (:mod:`spectragram.engine.cluster`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from spectragram import engine
 from spectragram.automata.held_out import require_strings
 from spectragram.automata.model import Model
 from spectragram.data.corpus import Corpus
-from spectragram.engine import map_threads
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.learning.measures import entropy_bits
 from spectragram.metrics import pautomac_scores, string_scores
 
 __all__ = ["Predicted", "draw_strings", "evaluate_strings", "map_shards"]
@@ -45,53 +46,44 @@ class Predicted:
         Events of string i are ``offsets[i]`` to ``offsets[i + 1] - 1``.
     distributions : array, shape (n_nodes, n_symbols + 1)
         What follows each prefix; the last column is the end of the string.
-    prefix_log_probs : array, shape (n_nodes,)
-        Log-probability of each prefix; symbols outside the alphabet cost nothing.
-    unknown_cost : float
-        Log-probability of a symbol outside the alphabet.
+    unknown_rate : float
+        Probability that a symbol, if there is one, is outside the alphabet.
+    open : bool
+        Whether the symbols of the alphabet leave room for others, see :class:`~spectragram.automata.model.Model`.
     """
 
     tree: PrefixTree
     offsets: np.ndarray
     distributions: np.ndarray
-    prefix_log_probs: np.ndarray
-    unknown_cost: float
+    unknown_rate: float
+    open: bool
 
     @cached_property
     def _nodes(self) -> np.ndarray:
         """The prefix before each event, shape (n_events,)."""
         return _nodes_before(self.tree.parent, self.tree.end_of, self.offsets)
 
-    @cached_property
-    def _unknown(self) -> np.ndarray:
-        """Number of symbols outside the alphabet in the prefix before each event, shape (n_events,)."""
-        passed = (self.tree.symbol[self._nodes] == self.distributions.shape[1] - 1).astype(np.int64)
-        so_far = np.cumsum(passed)
-        first = self.offsets[:-1]  # the empty prefix, which passes nothing
-        return so_far - np.repeat(so_far[first], np.diff(self.offsets))
-
     def _by_string(self, events: np.ndarray) -> list[np.ndarray]:
         return np.split(events, self.offsets[1:-1])
 
     def next_distributions(self) -> np.ndarray:
-        """Distribution of what follows each string, (n_strings, n_symbols + 1)."""
-        return self.distributions[self.tree.end_of]
+        """Distribution of what follows each string: symbols, others if there is room for them, the end."""
+        return self._opened(self.distributions[self.tree.end_of])
 
-    def log_probs(self) -> np.ndarray:
-        """Log-probability of each string, its end included, (n_strings,)."""
-        end_of = self.tree.end_of
-        with np.errstate(divide="ignore"):
-            known = self.prefix_log_probs[end_of] + np.log(self.distributions[end_of, -1])
-        return known + _times(self._unknown[self.offsets[1:] - 1], self.unknown_cost)
+    def entropies(self) -> list[np.ndarray]:
+        """For each string of T symbols, the entropy in bits of what follows its first 0, ..., T symbols."""
+        return self._by_string(entropy_bits(self._opened(self.distributions))[self._nodes])
 
-    def prefixes(self) -> list[np.ndarray]:
-        """For each string of T symbols, the log-probability that a string begins with its first 0, ..., T symbols."""
-        values = self.prefix_log_probs[self._nodes] + _times(self._unknown, self.unknown_cost)
-        values[self.offsets[:-1]] = 0.0  # every string begins with the empty one; weights sum to 1 up to rounding only
-        return self._by_string(values)
+    def _opened(self, distributions: np.ndarray) -> np.ndarray:
+        """With a column for symbols outside the alphabet before that of the end, if there is room for them."""
+        if not self.open:
+            return distributions
+        symbols, end = distributions[:, :-1], distributions[:, -1:]
+        return np.hstack([(1.0 - self.unknown_rate) * symbols, self.unknown_rate * (1.0 - end), end])
 
-    def surprisals(self) -> list[np.ndarray]:
-        """For each string of T symbols, minus the binary logarithm of the probability of its T + 1 events."""
+    @cached_property
+    def event_log_probs(self) -> np.ndarray:
+        """Log-probability of every event given those before it, (n_events,); others are not spelled."""
         tree, end = self.tree, self.distributions.shape[1] - 1
         following = np.full(len(self._nodes), end)
         inner = np.ones(len(self._nodes), np.bool_)
@@ -101,8 +93,20 @@ class Predicted:
         following[inner] = tree.symbol[self._nodes[later]]
         with np.errstate(divide="ignore"):
             log_probs = np.log(self.distributions[self._nodes, following])
-        log_probs[inner & (following == end)] = self.unknown_cost
-        return self._by_string(-log_probs / np.log(2.0))
+            unknown = inner & (following == end)
+            log_probs[unknown] = np.log(self.unknown_rate)
+            if self.open:
+                log_probs[inner & ~unknown] += np.log1p(-self.unknown_rate)
+                log_probs[unknown] += np.log(np.maximum(1.0 - self.distributions[self._nodes[unknown], end], 0.0))
+        return log_probs
+
+    def log_probs(self) -> np.ndarray:
+        """Log-probability of each string, its end included, (n_strings,)."""
+        return np.add.reduceat(self.event_log_probs, self.offsets[:-1])
+
+    def steps(self) -> list[np.ndarray]:
+        """For each string of T symbols, the log-probability of its T + 1 events."""
+        return self._by_string(self.event_log_probs)
 
     def best_events(self) -> list[np.ndarray]:
         """For each string, the most probable symbol (or end) in place of each event."""
@@ -115,11 +119,6 @@ class Predicted:
         # A symbol outside the alphabet has the number of the end's column, but predicting the end there is wrong.
         missed = (best[tree.parent[1:]] != tree.symbol[1:]) | (tree.symbol[1:] == end)
         return float(tree.through[1:] @ missed + tree.ends @ (best != end))
-
-
-def _times(counts: np.ndarray, cost: float) -> np.ndarray:
-    """``counts * cost``, where no symbols cost nothing even if the cost is infinite."""
-    return np.where(counts > 0, np.maximum(counts, 1) * cost, 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -138,19 +137,26 @@ def map_shards(
     model: Model, corpus: Corpus, reduce: Callable[[Predicted], Result], *, n_jobs: int | None = 1
 ) -> tuple[list[Result], int]:
     """``reduce`` the predictions for each shard of a corpus, in order; also returns the number of repaired values."""
-    unknown_cost = float(np.log(model.unknown_rate)) if model.unknown_rate > 0 else -np.inf
-
-    def one_shard(shard: Corpus) -> tuple[Result, int]:
-        tree = grow_prefix_tree(shard.tokens, shard.offsets)
-        events = shard.offsets + np.arange(len(shard.offsets))
-        distributions, prefix_log_probs, n_negative = model.predict(tree)
-        return reduce(Predicted(tree, events, distributions, prefix_log_probs, unknown_cost)), n_negative
-
     tokens = np.where(corpus.tokens < 0, model.n_symbols, corpus.tokens)
     known = Corpus(tokens.astype(np.int32), corpus.offsets, corpus.vocabulary)
-    shards = known.shards(max(1, corpus.n_tokens // SHARD_TOKENS)) if len(corpus) else []
-    found = map_threads(one_shard, shards, n_jobs)
+    parts = known.shards(max(1, corpus.n_tokens // SHARD_TOKENS)) if len(corpus) else []
+    shards = [(part.tokens, part.offsets) for part in parts]
+    found = engine.map_shards(_predict_shard, shards, model, reduce, n_jobs=n_jobs)
     return [result for result, _ in found], sum(n for _, n in found)
+
+
+def _predict_shard(
+    shard: tuple[np.ndarray, np.ndarray], model: Model, reduce: Callable[[Predicted], Result]
+) -> tuple[Result, int]:
+    tokens, offsets = shard
+    tree = grow_prefix_tree(tokens, offsets)
+    distributions, _, n_negative = model.predict(tree)
+    events = offsets + np.arange(len(offsets))
+    return reduce(Predicted(tree, events, distributions, model.unknown_rate, model.open)), n_negative
+
+
+def _scored(part: Predicted) -> tuple[float, np.ndarray]:
+    return part.n_wrong(), part.log_probs()
 
 
 def evaluate_strings(
@@ -158,7 +164,7 @@ def evaluate_strings(
 ) -> dict[str, Any]:
     """The scores of :meth:`spectragram.automata.Automaton.evaluate`."""
     require_strings(corpus)
-    found, n_negative = map_shards(model, corpus, lambda part: (part.n_wrong(), part.log_probs()), n_jobs=n_jobs)
+    found, n_negative = map_shards(model, corpus, _scored, n_jobs=n_jobs)
     log_probs = np.concatenate([part for _, part in found])
     scores: dict[str, Any] = {
         "wer": 100.0 * sum(wrong for wrong, _ in found) / (corpus.n_tokens + len(corpus)),

@@ -23,7 +23,8 @@ __all__ = ["divergences", "prefixes_of", "repaired"]
 
 MAX_PASTS = 2000
 """Pasts of two symbols are used up to this many, otherwise of one. Chosen by hand to bound memory."""
-STATE_SHARES, BACKOFF_SHARES = (0.0, 0.02, 0.1, 0.3), (0.0, 0.001, 0.01, 0.05, 0.2, 0.5, 1.0)
+STATE_SHARES = (0.0, 0.02, 0.1, 0.3)
+BACKOFF_SHARES = (0.0, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 """Shares that are tried. Chosen by hand, not tuned."""
 PARENT_WEIGHT = 1.0
 """How many strings the average of a shorter past counts as in a longer one. Chosen by hand, not tuned."""

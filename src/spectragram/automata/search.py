@@ -2,8 +2,9 @@
 
 Which automaton suits a corpus is not known in advance: a deterministic one, a small one with soft moves, a large one.
 Candidates of several kinds and sizes are therefore started from spectral estimates and from state merging, improved by
-a few EM iterations, and scored on held-out strings; after each round the better half goes on. The survivors are mixed
-with the weights that make held-out strings most probable, and finished on all strings.
+a few EM iterations, and scored on held-out strings; after each round the better half goes on. Gibbs samplers start at
+random and from the survivors (:mod:`spectragram.automata.sampler_search`). Survivors, averages of samplers and k-grams
+are mixed with the weights that make held-out strings most probable, and finished on all strings.
 
 Work is limited by a number of floating-point operations, not by a clock, so the same corpus gives the same model on
 every machine.
@@ -25,6 +26,7 @@ from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Model, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.pivot import cluster_start, learn_pivot, soften
+from spectragram.automata.sampler_search import Sampler, choose_samplers, finish_samplers
 from spectragram.automata.settings import Effort, Settings
 from spectragram.automata.spectral import SpectralModel, learn_spectral
 from spectragram.automata.wfa import WFA
@@ -34,13 +36,15 @@ from spectragram.engine.progress import Report
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
 from spectragram.learning.mixtures import held_out_weights
 
-__all__ = ["Finalists", "choose_finalists", "mix_finalists"]
+__all__ = ["Finalists", "choose_finalists", "mix_finalists", "run_alone"]
 
 FAR_BEHIND = 0.03
 """The best candidate of a kind goes on if its log-probability is at most this share worse than the best of all. Chosen
 by hand, not tuned."""
 LEAST_WEIGHT = 0.02
 """Parts that get less weight from held-out strings are dropped. Chosen by hand: they hardly change predictions."""
+FAMILIES_OF_KIND = {"hmm": ("tied",), "merge": ("factored",)}
+"""Families of priors with which samplers start from candidates of a kind; from all others, joint and factored ones."""
 LAST_ITERATIONS = 4
 """EM iterations on all strings in the end, and the fewest that a budget pays for. Chosen by hand, not tuned: only a
 tenth of the strings is new."""
@@ -63,9 +67,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Finalists:
-    """What held-out strings decided: automata and orders of k-grams, and their weights in this order."""
+    """What held-out strings decided: automata, samplers and orders of k-grams, and their weights in this order."""
 
     candidates: tuple[Candidate, ...]
+    samplers: tuple[Sampler, ...]
     orders: tuple[int, ...]
     weights: np.ndarray
 
@@ -87,17 +92,26 @@ def choose_finalists(split: Split, settings: Settings, report: Report) -> Finali
             trees,
             candidate.wfa,
             max_iter=_affordable(trees, candidate.wfa.n_states, budget, settings.max_iter),
-            prior=settings.prior,
+            **_em_settings(settings),
             tied=candidate.tied,
             held_out=[split.judges],
+            dtype=np.float32,
             n_jobs=settings.n_jobs,
             report=report,
         )
-        finalists.append(replace(candidate, wfa=fitted.wfa))
-    parts: list[Part] = [Weighted.probabilistic(finalist.wfa) for finalist in finalists]
+        score = float(log_probs([split.judges], fitted.wfa)[0].mean())
+        finalists.append(replace(candidate, wfa=fitted.wfa, score=score))
+    best_first = sorted(finalists, key=lambda finalist: -finalist.score)
+    starts = [
+        (finalist.name, FAMILIES_OF_KIND.get(finalist.kind, ("joint", "factored")), finalist.wfa)
+        for finalist in best_first
+    ]
+    samplers = choose_samplers(starts, explored_trees, trees, split, settings, report)
+    automata = [finalist.wfa for finalist in finalists] + [sampler.chain.average for sampler in samplers]
+    parts: list[Part] = [Weighted.probabilistic(wfa) for wfa in automata]
     parts += [learn_ngrams(split.training, order) for order in effort.orders]
     weights = held_out_weights([string_log_probs(split.judges, part) for part in parts])
-    return Finalists(tuple(finalists), effort.orders, weights)
+    return Finalists(tuple(finalists), tuple(samplers), effort.orders, weights)
 
 
 def mix_finalists(
@@ -115,14 +129,20 @@ def mix_finalists(
                 trees,
                 candidate.wfa,
                 max_iter=LAST_ITERATIONS,
-                prior=settings.prior,
+                **_em_settings(settings),
                 tied=candidate.tied,
                 n_jobs=settings.n_jobs,
                 report=report,
             )
             names.append(candidate.name)
             parts.append(Weighted.probabilistic(fitted.wfa))
-    for order, weight in zip(chosen.orders, weights[len(chosen.candidates) :], strict=True):
+    rest = weights[len(chosen.candidates) :]
+    kept = [sampler for sampler, weight in zip(chosen.samplers, rest, strict=False) if weight >= least]
+    for sampler in finish_samplers(kept, trees, settings):
+        names.append(sampler.name)
+        parts.append(Weighted.probabilistic(sampler.chain.average))
+        report()
+    for order, weight in zip(chosen.orders, rest[len(chosen.samplers) :], strict=True):
         if weight >= least:
             names.append(f"{order}-gram")
             parts.append(learn_ngrams(corpus, order))
@@ -134,11 +154,33 @@ def mix_finalists(
     return Model.of(corpus, parts, shares), facts
 
 
+def run_alone(corpus: Corpus, settings: Settings, report: Report) -> tuple[Model, list[dict[str, Any]]]:
+    """EM on all strings from one start of one size, until ``max_iter`` or the tolerance stops it: as in the paper."""
+    trees, rng = trees_of(corpus), np.random.default_rng(settings.seed)
+    candidate = _starts(corpus, corpus, trees, settings.effort, rng)[-1]
+    fitted = run_em(
+        trees,
+        candidate.wfa,
+        max_iter=settings.max_iter,
+        tied=candidate.tied,
+        n_jobs=settings.n_jobs,
+        report=report,
+        **_em_settings(settings),
+    )
+    part = Weighted.probabilistic(fitted.wfa)
+    facts = {"part": candidate.name, "states": part.n_states, "weight": 1.0, "iterations": len(fitted.training)}
+    return Model.of(corpus, [part], np.ones(1)), [facts]
+
+
+def _em_settings(settings: Settings) -> dict[str, Any]:
+    return {"prior": settings.prior, "tolerance": settings.tolerance, "over_relaxed": settings.over_relaxed}
+
+
 def _undecided(corpus: Corpus) -> Finalists:
     """If nothing can be held out: a merged automaton and a bigram, with equal weights."""
     tree = grow_prefix_tree(corpus.tokens, corpus.offsets)
     merged = merge_states(tree, len(corpus.vocabulary)).soften()
-    return Finalists((Candidate("merge", "merge", merged),), (2,), np.array([0.5, 0.5]))
+    return Finalists((Candidate("merge", "merge", merged),), (), (2,), np.array([0.5, 0.5]))
 
 
 def _rounds(
@@ -149,7 +191,9 @@ def _rounds(
     report: Report,
 ) -> list[Candidate]:
     def improve(candidate: Candidate, iterations: int) -> Candidate:
-        fitted = run_em(trees, candidate.wfa, max_iter=iterations, prior=settings.prior, tied=candidate.tied)
+        fitted = run_em(
+            trees, candidate.wfa, max_iter=iterations, tied=candidate.tied, dtype=np.float32, **_em_settings(settings)
+        )
         score = float(log_probs([judges], fitted.wfa)[0].mean())
         report(dev=f"{score:.4f}")
         return replace(candidate, wfa=fitted.wfa, score=score)

@@ -60,7 +60,7 @@ class FromElsewhere(Estimator):
         statistic: Statistic = "string",
         basis: int | Mapping[str, Any] | None = None,
         strings: Strings | None = None,
-        weighting: str = "relative",
+        weighting: str | None = None,
         tolerance: float = 1e-8,
         max_queries: int = 100_000,
         min_length: int = 2,
@@ -95,9 +95,10 @@ class FromElsewhere(Estimator):
             a next oracle. A dictionary: your own ``prefixes`` and ``suffixes``.
         strings : strings, optional
             Typical strings, for the basis and for the report.
-        weighting : {"relative", "absolute"}
-            Whether rows and columns of the Hankel block are scaled to the same length, so that improbable strings count
-            as much as probable ones.
+        weighting : {"relative", "frequency", "absolute"}, optional
+            How rows and columns of the Hankel block are scaled: to the same length, so that improbable strings count as
+            much as probable ones; by the square roots of their totals, so that frequent strings count more; not at all.
+            The default is ``frequency`` for a next oracle with a number as ``basis``, otherwise ``relative``.
         tolerance : float
             Singular values below this share of the largest are treated as noise. The default is for functions that are
             exact up to rounding.
@@ -111,10 +112,12 @@ class FromElsewhere(Estimator):
         random_state : int
             Seed of the strings that are drawn.
         """
+        if weighting is None:
+            weighting = "frequency" if oracle == "next" and isinstance(basis, int) else "relative"
         for name, value, choices in (
             ("oracle", oracle, ("value", "next")),
             ("statistic", statistic, get_args(Statistic)),
-            ("weighting", weighting, ("relative", "absolute")),
+            ("weighting", weighting, ("relative", "frequency", "absolute")),
         ):
             cls._choose(name, value, choices)
         model = cls(n_states, random_state=random_state)
@@ -123,7 +126,7 @@ class FromElsewhere(Estimator):
         vocabulary = Vocabulary(list(map(plain_symbol, alphabet)))
         asked = oracle_of(function, vocabulary.words, oracle, batched=batched, max_queries=max_queries)
         given = [] if strings is None else [tuple(x.tolist()) for x in known_only(as_strings(strings, vocabulary))]
-        search = Search(n_states, tolerance, min_length, weighting == "relative", random_state)
+        search = Search(n_states, tolerance, min_length, weighting, random_state)
         drawn = [] if n_states is basis is None else typical_strings(asked, random_state)
         found = extract(asked, len(vocabulary), search, basis_of(basis, given or drawn, vocabulary))
         part = Weighted.of_function(found.wfa, "prefix" if oracle == "next" else statistic)

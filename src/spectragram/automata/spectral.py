@@ -4,6 +4,7 @@
 
 (Balle et al. 2014, section 4.2.) Before the decomposition, rows and columns are scaled by the inverse square roots of
 their counts. P = D_u^-1 U Sigma and S = V' D_v^-1 are then a rank factorisation of H, and Lemma 4.1 holds unchanged.
+The paper does not scale.
 
     paper                here                              shape
     P, S                 elements of a basis               p prefixes, s suffixes
@@ -17,6 +18,7 @@ their counts. P = D_u^-1 U Sigma and S = V' D_v^-1 are then a rank factorisation
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +29,7 @@ from spectragram.automata.wfa import WFA, Statistic
 from spectragram.errors import InputError
 from spectragram.spectral.subspace import find_subspace
 
-__all__ = ["SpectralModel", "automaton_from_block", "learn_spectral"]
+__all__ = ["SpectralModel", "automaton_from_block", "automaton_of_strings", "learn_spectral"]
 
 KAPPA = 5.0
 """Added to counts before scaling, so that rows seen a few times do not dominate. The value that this library uses for
@@ -74,22 +76,29 @@ class SpectralModel:
 
 
 def automaton_from_block(
-    block: HankelBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
+    block: HankelBlock,
+    n_states: int,
+    *,
+    scaled: bool = True,
+    kappa: float = KAPPA,
+    smallest: float = SMALLEST,
+    seed: int = 0,
 ) -> tuple[WFA, np.ndarray | None, np.ndarray, np.ndarray]:
     """The automaton of the function that the block was filled with, of at most ``n_states`` states (Lemma 4.1).
 
     Returns the automaton; the weights of "anything may follow" (m,) if the block has them; the singular values (m,) of
-    the scaled block; and the map (s, m) from rows of H to states.
+    the scaled block; and the map (s, m) from rows of H to states. Without ``scaled`` the block is decomposed as it is,
+    and ``smallest = 0`` keeps every singular value above zero; both as in the paper.
     """
-    row_scale, column_scale = block.scales(kappa)
-    scaled = row_scale[:, None] * block.matrix * column_scale
-    if not np.isfinite(scaled).all():
+    row_scale, column_scale = block.scales(kappa) if scaled else map(np.ones, block.matrix.shape)
+    matrix = row_scale[:, None] * block.matrix * column_scale
+    if not np.isfinite(matrix).all():
         raise InputError("the Hankel block has infinite or undefined values", remedy="check the function or the counts")
-    if not scaled.any():
+    if not matrix.any():
         raise InputError("the Hankel block is all zero", remedy="choose a basis of strings that occur")
     # Blocks of rare strings are mostly zero: products with a sparse matrix are several times faster.
-    mostly_zeros = scaled.size > DENSE_ENTRIES and np.count_nonzero(scaled) < DENSE_SHARE * scaled.size
-    subspace = find_subspace(sparse.csr_array(scaled) if mostly_zeros else scaled, n_states, truncate=True, rng=seed)
+    mostly_zeros = matrix.size > DENSE_ENTRIES and np.count_nonzero(matrix) < DENSE_SHARE * matrix.size
+    subspace = find_subspace(sparse.csr_array(matrix) if mostly_zeros else matrix, n_states, truncate=True, rng=seed)
     kept = subspace.singular_values > smallest * subspace.singular_values[0]
     U, sigma, V = subspace.left[:, kept], subspace.singular_values[kept], subspace.right[:, kept]
     to_state = column_scale[:, None] * V  # D_v V
@@ -100,15 +109,15 @@ def automaton_from_block(
     return wfa, total, sigma, to_state
 
 
-def learn_spectral(
-    block: CountedBlock, n_states: int, *, kappa: float = KAPPA, smallest: float = SMALLEST, seed: int = 0
-) -> SpectralModel:
-    """Learn from counts of any statistic; Lemma 3.1 converts the automaton of another statistic into that of f.
+def automaton_of_strings(
+    block: CountedBlock, n_states: int, **how: Any
+) -> tuple[WFA, np.ndarray, np.ndarray, np.ndarray]:
+    """As :func:`automaton_from_block`; Lemma 3.1 converts the automaton of another statistic into that of f.
 
     An estimate from few strings may make the inversion in Lemma 3.1 impossible (RankError). The statistic ``marked``
     needs no inversion.
     """
-    wfa, total, sigma, to_state = automaton_from_block(block, n_states, kappa=kappa, smallest=smallest, seed=seed)
+    wfa, total, sigma, to_state = automaton_from_block(block, n_states, **how)
     statistic = block.basis.statistic
     if statistic == "string":
         total = wfa.change_statistic("string", "prefix").final
@@ -117,6 +126,22 @@ def learn_spectral(
         total = wfa.final
         wfa = wfa.change_statistic(source, "string")
     assert total is not None
+    return wfa, total, sigma, to_state
+
+
+def learn_spectral(
+    block: CountedBlock,
+    n_states: int,
+    *,
+    scaled: bool = True,
+    kappa: float = KAPPA,
+    smallest: float = SMALLEST,
+    seed: int = 0,
+) -> SpectralModel:
+    """Learn from counts of any statistic; see :func:`automaton_of_strings`."""
+    wfa, total, sigma, to_state = automaton_of_strings(
+        block, n_states, scaled=scaled, kappa=kappa, smallest=smallest, seed=seed
+    )
     states = block.node_values[:, block.basis.futures.places] @ to_state
     return SpectralModel(wfa, total, sigma, block.basis.pasts, _with_total_one(states, total, block.basis.pasts))
 

@@ -1,4 +1,5 @@
-"""The verbs. ``train`` and ``demo`` name a kind, ``extract`` makes automata; the others find it in the model file.
+"""The verbs. ``train`` and ``demo`` name a kind, ``extract`` makes automata, ``serve`` takes models of any kind; the
+others find the kind in the model file.
 
 Each kind has a module ``spectragram.cli.<kind>`` with a function per verb; their signatures are the options.
 Those modules import the estimators inside the functions, so that help and errors answer at once.
@@ -7,6 +8,7 @@ Those modules import the estimators inside the functions, so that help and error
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -17,16 +19,23 @@ from typer.core import TyperGroup
 
 from spectragram._version import __version__
 from spectragram.cli.console import note
+from spectragram.cli.distil import distil
 from spectragram.cli.export_json import export_json
 from spectragram.cli.extract import extract
-from spectragram.cli.options import train_command
+from spectragram.cli.options import train_command, with_cluster
+from spectragram.cli.rank import rank
 from spectragram.cli.running import careful, ends_quietly
+from spectragram.cli.serve import serve
+from spectragram.cli.surprisal import surprisal
+from spectragram.cli.warm_up import warm_up
 from spectragram.errors import InputError
 from spectragram.kinds import KINDS, kind_named
 
 COUNTS_KIND = "word-pair-counts"
 """What files of counts call themselves (``spectragram.clusters.counts``, which is slow to import)."""
 PAPERS = ("balle-2014", "cohen-2012", "cohen-collins-2014", "stratos-2013", "stratos-2014")
+ON_CLUSTERS = ("predict", "evaluate")
+"""Verbs of models whose work can be cut into shards."""
 HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -98,23 +107,25 @@ def _verb_of_model(verb: str, summary: str) -> None:
 
 def _function(kind: str, verb: str) -> Callable[..., None]:
     """What a verb runs for a kind; every kind exports JSON, some other formats too."""
-    return getattr(commands(kind), verb, export_json)
+    function = getattr(commands(kind), verb, export_json)
+    return with_cluster(function) if verb in ON_CLUSTERS else function
 
 
-def _alone(function: Callable[..., None]) -> typer.Typer:
+@cache
+def _alone(function: Callable[..., None]) -> Any:
     """A command line that is this function and nothing else."""
     alone = typer.Typer(
         add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings=HELP
     )
-    alone.command()(careful(function))
-    return alone
+    alone.command()(careful(function, whole=True))
+    return typer.main.get_command(alone)
 
 
 def options_of(verb: str) -> dict[str, bool]:
     """All options that a verb has for any kind, and whether each is followed by a value."""
     found: dict[str, bool] = {}
     for kind in KINDS:
-        for parameter in typer.main.get_command(_alone(_function(kind, verb))).params:
+        for parameter in _alone(_function(kind, verb)).params:
             if parameter.param_type_name == "option":
                 takes_value = not getattr(parameter, "is_flag", False)
                 found |= dict.fromkeys((*parameter.opts, *parameter.secondary_opts), takes_value)
@@ -123,6 +134,8 @@ def options_of(verb: str) -> dict[str, bool]:
 
 def model_argument(verb: str, args: list[str]) -> str | None:
     """The first argument that is neither an option nor the value of one; None where there is no such argument."""
+    if args and not args[0].startswith("-"):
+        return args[0]
     takes_value = options_of(verb)
     rest = iter(args)
     for arg in rest:
@@ -199,9 +212,15 @@ _verb_of_model("predict", "Apply a model to INPUT: exactly one record out per re
 _verb_of_model("evaluate", "Score a model against GOLD; --json prints one object.")
 _verb_of_model("inspect", "Show what a model learned; --html FILE adds pictures.")
 _verb_of_model("export", "Write a model in another FORMAT.")
+app.command("warm-up")(ends_quietly(warm_up))
 app.command("extract")(careful(extract))
+app.command("surprisal")(careful(surprisal))
+app.command("rank")(careful(rank))
+app.command("distil")(careful(distil))
+app.command("serve")(ends_quietly(serve))
 
 
+@cache
 def command() -> Any:
-    """The whole command tree, for tests and documentation."""
+    """The whole command tree; made once, since that takes longer than many commands."""
     return typer.main.get_command(app)

@@ -25,21 +25,23 @@ def train(
     input_format: InputFormat = "auto",
     states: given.States = None,
     learner: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--learner",
             help="auto, spectral, pivot, merge, em, spectral+em, pivot+em, merge+em, hmm, unigram, bigram or ngram.",
         ),
-    ] = "auto",
+    ] = None,
     basis: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--basis",
             help="sigma (single symbols), sigma-lambda, 500 (number of substrings), or 5.0 (number for each symbol).",
         ),
-    ] = "2000",
-    statistic: Annotated[str, typer.Option("--statistic", help="marked, string, prefix or substring.")] = "marked",
-    prior: Annotated[float, typer.Option("--prior", min=0.0, help="Strength of EM's prior, in events a state.")] = 0.3,
+    ] = None,
+    statistic: Annotated[str | None, typer.Option("--statistic", help="marked, string, prefix or substring.")] = None,
+    prior: Annotated[
+        float | None, typer.Option("--prior", min=0.0, help="Strength of EM's prior, in events a state.")
+    ] = None,
     iterations: given.Iterations = None,
     order: Annotated[int, typer.Option("--order", min=1, help="k of the learner ngram.")] = 4,
 ) -> given.Plan:
@@ -47,7 +49,7 @@ def train(
     parameters: dict[str, Any] = {
         "n_states": states,
         "learner": learner,
-        "basis": _basis(basis),
+        "basis": None if basis is None else _basis(basis),
         "statistic": statistic,
     }
     parameters |= {"prior": prior, "max_iter": iterations, "order": order}
@@ -197,13 +199,11 @@ def _lines(model: Automaton, strings: Strings, what: str, top: int) -> Iterator[
     """One line for each string."""
     import numpy as np
 
-    from spectragram.data.corpus import END
-
     if what in ("--prefix", "--surprisal"):
         found = model.prefix_log_prob(strings) if what == "--prefix" else model.surprisal(strings)
         yield from (" ".join(f"{value:.6g}" for value in values) for values in found)
     elif what == "--next":
-        names = [*model.vocabulary_.words, END]
+        names = model.outcomes_
         for chances in model.next(strings):
             best = (-chances).argsort(kind="stable")[:top]
             yield " ".join(f"{names[i]}:{chances[i]:.4g}" for i in best)

@@ -36,14 +36,17 @@ Extend = Annotated[
 
 def train(
     data: Texts,
+    out: given.Out,
     clusters: Clusters = None,
     vocab: Vocab = 50_000,
     min_count: given.MinCount = 1,
     learner: Annotated[
-        str, typer.Option("--learner", help="exchange, spectral, spectral+exchange or brown.")
-    ] = "exchange",
+        str | None, typer.Option("--learner", help="exchange, spectral, spectral+exchange or brown.")
+    ] = None,
     dimensions: Annotated[int, typer.Option("--dimensions", min=0, help="Length of word vectors; 0 for none.")] = 50,
-    context: Annotated[str, typer.Option("--context", help="Neighbours that make vectors: R1, LR1 or LR2.")] = "LR1",
+    context: Annotated[
+        str | None, typer.Option("--context", help="Neighbours that make vectors: R1, LR1 or LR2.")
+    ] = None,
     kappa: Annotated[float | None, typer.Option("--kappa", min=0, help="Smoothing of vectors, in tokens.")] = None,
     lower: Annotated[bool, typer.Option("--lower", help="Lower-case all words.")] = False,
     fold_digits: Annotated[bool, typer.Option("--fold-digits", help="Turn every digit into 0.")] = False,
@@ -52,6 +55,8 @@ def train(
     ] = False,
     counts: Counts = None,
     extend: Extend = None,
+    memory: given.Memory = None,
+    resume: given.Resume = False,
     dev: Annotated[
         str | None, typer.Option("--dev", help="Held-out text; its mutual information is part of the summary.")
     ] = None,
@@ -69,10 +74,18 @@ def train(
     parameters |= {"n_dimensions": dimensions, "context": context, "kappa": kappa}
     parameters |= {"lower": lower, "fold_digits": fold_digits, "boundaries": boundaries}
 
-    def read(estimator: WordClusters, source: list[str] | str) -> Any:
-        return source if isinstance(source, str) else estimator.count(source, checkpoint=counts)
+    parameters |= {"memory": memory}
+    kept = given.unfinished(out, resume)
+    kept_counts = counts if counts is not None or kept is None else kept.with_name(kept.name + ".counts")
 
-    return given.Plan(parameters, read=read)
+    def read(estimator: WordClusters, source: list[str] | str) -> Any:
+        return source if isinstance(source, str) else estimator.count(source, checkpoint=kept_counts)
+
+    def after() -> None:
+        if kept_counts is not None and kept_counts != counts:
+            kept_counts.unlink(missing_ok=True)
+
+    return given.Plan(parameters, read=read, fitting={"checkpoint": kept}, after=after)
 
 
 def _extended(old: Path, data: list[str], min_count: int, jobs: int, verbose: bool) -> WordClusters:
@@ -110,7 +123,7 @@ def predict(
     names.append("-")  # also the name of cluster -1, which words without a cluster have
     with output(out) as stream:
         # Line by line, since the text may be larger than memory.
-        for clusters in loaded.model_.predict(input):
+        for clusters in loaded.stream(input):
             stream.write(" ".join([names[cluster] for cluster in clusters.tolist()]) + "\n")
 
 

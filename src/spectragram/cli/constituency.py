@@ -14,28 +14,38 @@ from spectragram.cli.console import note, print_scores, print_table, write_page
 if TYPE_CHECKING:
     from spectragram.constituency import ConstituencyParser
     from spectragram.constituency.brackets import SpanPosteriors
+    from spectragram.data.confidence import SpanConfidence
     from spectragram.estimator import Predictions
 
 BATCH = 256
 """Sentences parsed at a time. Chosen by hand: enough for all cores, and answers appear early."""
+BATCH_OF_CLUSTER = 8192
+"""The same for a cluster, which waits at the end of a batch until its slowest worker is done: 128 shards."""
 LEAST_SHOWN = 0.01
 """Smallest posterior that --marginals writes. Chosen by hand: most spans have next to none."""
 
-Learner = Annotated[str, typer.Option("--learner", help="spectral+em, spectral, em, pivot, pivot+em or pcfg.")]
+Learner = Annotated[str | None, typer.Option("--learner", help="spectral+em, spectral, em, pivot, pivot+em or pcfg.")]
 DECODER = typer.Option("--decoder", help="mbr (best F1), max-rule (more exact trees) or goodman.")
 Decoder = Annotated[str | None, DECODER]
 
 
 def train(
     states: given.States = None,
-    learner: Learner = "spectral+em",
+    learner: Learner = None,
     models: given.Models = None,
     iterations: given.Iterations = None,
-    decoder: Annotated[str, DECODER] = "mbr",
+    decoder: Annotated[str | None, DECODER] = None,
+    clusters: given.Clusters = None,
+    raw: given.Raw = None,
+    factors: Annotated[
+        bool | None,
+        typer.Option("--factors/--no-factors", help="Log-linear factors beside the grammars; without: the papers'."),
+    ] = None,
 ) -> given.Plan:
     """Learn a parser from bracketed trees; traces and functional tags are removed."""
     parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
-    return given.Plan(parameters | {"decoder": decoder})
+    parameters |= {"decoder": decoder, "clusters": clusters, "factors": factors}
+    return given.Plan(parameters, fitting={} if raw is None else {"raw": raw})
 
 
 def predict(
@@ -47,23 +57,36 @@ def predict(
     marginals: Annotated[bool, typer.Option("--marginals", help="JSON: posteriors of spans and tags.")] = False,
     log_prob: Annotated[bool, typer.Option("--log-prob", help="The log-probability of each sentence.")] = False,
     surprisal: Annotated[bool, typer.Option("--surprisal", help="Bits for each word and for the end.")] = False,
+    confidence: given.Confidence = False,
+    constrained: given.Constrained = False,
     jobs: given.Jobs = -1,
 ) -> None:
-    """Parse sentences, one a line, with spaces between words; one line of output for each line of input."""
-    from spectragram.data.inputs import as_word_lists
-    from spectragram.files import output
+    """Parse sentences, one a line, with spaces between words; one line of output for each line of input.
 
-    what = given.only_one(
-        {"--kbest": kbest > 0, "--marginals": marginals, "--log-prob": log_prob, "--surprisal": surprisal}
-    )
+    With --constrained a line may be a tree in brackets, which are kept: ? is an open label or tag, !NP a phrase that
+    there is not. --confidence writes JSON: the tree, its probability, and those of its brackets and tags.
+    """
+    from spectragram.data.inputs import as_word_lists, known_line
+    from spectragram.engine import current_executor
+    from spectragram.files import output, read_lines
+
+    flags = {"--kbest": kbest > 0, "--marginals": marginals, "--log-prob": log_prob, "--surprisal": surprisal}
+    what = given.only_one(flags | {"--confidence": confidence})
     loaded = _load(model, jobs)
-    sentences = as_word_lists(input, keep_empty=True)
+    sentences: list[Any] = []
+    if constrained:
+        given.only_one({"--constrained": True, "--log-prob": log_prob, "--surprisal": surprisal})
+        lines = ((number, line.strip()) for number, line in read_lines(input))
+        sentences += [known_line(line, input, number) if line else None for number, line in lines]
+    else:
+        sentences += as_word_lists(input, keep_empty=True)
     n_negative = 0
     with output(out) as stream:
-        for start in range(0, len(sentences), BATCH):
-            batch = sentences[start : start + BATCH]
-            lines, n = _lines(loaded, [words for words in batch if words], what, kbest, decoder)
-            answers = iter(lines)
+        size = BATCH if current_executor() is None else BATCH_OF_CLUSTER
+        for start in range(0, len(sentences), size):
+            batch = sentences[start : start + size]
+            answered, n = _lines(loaded, [words for words in batch if words], what, kbest, decoder)
+            answers = iter(answered)
             stream.writelines((next(answers) if words else "") + "\n" for words in batch)
             n_negative += n
     if n_negative:
@@ -77,7 +100,7 @@ def _load(model: Path, jobs: int) -> ConstituencyParser:
 
 
 def _lines(
-    loaded: ConstituencyParser, sentences: list[list[str]], what: str, kbest: int, decoder: str | None
+    loaded: ConstituencyParser, sentences: list[Any], what: str, kbest: int, decoder: str | None
 ) -> tuple[list[str], int]:
     """The answers that an option asks for, a line for each sentence, and the number of negative posteriors."""
     if what == "--surprisal":
@@ -91,8 +114,21 @@ def _lines(
     if what == "--marginals":
         posteriors = loaded.marginals(sentences)
         return _marginal_lines(loaded, posteriors), posteriors.diagnostics["negative"]
+    if what == "--confidence":
+        sure = loaded.confidence(sentences, decoder=decoder)
+        return [_confidence_line(one) for one in sure], sure.diagnostics["negative"]
     parsed = loaded.predict(sentences, decoder=decoder)
+    if parsed.diagnostics.get("parsed_split"):
+        note(f"{parsed.diagnostics['parsed_split']} very long sentences were parsed in pieces")
     return [str(tree) for tree in parsed], parsed.diagnostics["negative"]
+
+
+def _confidence_line(sure: SpanConfidence) -> str:
+    import json
+
+    spans = [[label, i, j, round(p, 4)] for label, i, j, p in sure.spans]
+    found = {"tree": str(sure.tree), "probability": round(sure.whole, 4), "spans": spans}
+    return json.dumps(found | {"tags": [round(float(p), 4) for p in sure.tags]}, ensure_ascii=False)
 
 
 def _marginal_lines(loaded: ConstituencyParser, found: Predictions[SpanPosteriors]) -> list[str]:
@@ -126,7 +162,9 @@ def inspect(
     model: given.Model,
     html: given.Html = None,
     rules: Annotated[int, typer.Option("--rules", min=0, help="Most probable rules shown per state.")] = 3,
-    sentence: Annotated[str, typer.Option("--sentence", help="Also its tree; with --html its chart.")] = "",
+    sentence: Annotated[
+        str, typer.Option("--sentence", help="Also its tree; with --html its chart and its surprisal.")
+    ] = "",
     json: given.Json = False,
 ) -> None:
     """Sizes, states per label, and what each state prefers; with --html as a page with pictures."""

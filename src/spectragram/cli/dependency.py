@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,11 +11,12 @@ from spectragram.cli import options as given
 from spectragram.cli.console import note, print_scores, print_table, write_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy as np
 
     from spectragram.data import Sentence
+    from spectragram.data.confidence import ArcConfidence
 
 SHOWN_TREES = 5
 """Trees of a file that a page shows; more would make it slow to scroll."""
@@ -29,26 +31,32 @@ Taggers = Annotated[
 
 def train(
     states: given.States = None,
-    learner: Annotated[str, typer.Option("--learner", help="spectral+em, em, spectral, det+f or det.")] = "spectral+em",
+    learner: Annotated[str | None, typer.Option("--learner", help="spectral+em, em, spectral, det+f or det.")] = None,
     factors: Annotated[
-        bool, typer.Option("--factors/--no-factors", help="Surface factors beside the automata; without: the paper's.")
-    ] = True,
+        bool | None,
+        typer.Option("--factors/--no-factors", help="Surface factors beside the automata; without: the paper's."),
+    ] = None,
     words: Annotated[bool, typer.Option("--words/--tags-only", help="Whether factors look at words.")] = True,
+    clusters: given.Clusters = None,
+    raw: Annotated[
+        str | None, typer.Option("--raw", help=given.RAW_HELP + " CoNLL-U with tags, or words with --tagger.")
+    ] = None,
     tags: Annotated[str, typer.Option("--tags", help="The column of tags: auto, xpos or upos.")] = "auto",
     crossing: Annotated[
-        bool, typer.Option("--crossing/--projective", help="Restore arcs that cross others, or never draw any.")
-    ] = True,
+        bool | None, typer.Option("--crossing/--projective", help="Restore arcs that cross others, or never draw any.")
+    ] = None,
     iterations: given.Iterations = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the trees for the factors, at most.")
     ] = None,
     models: given.Models = None,
     basis: Annotated[
-        str, typer.Option("--basis", help="Spectral: sigma-lambda, or the number of substrings for each symbol.")
-    ] = "3",
+        str | None, typer.Option("--basis", help="Spectral: sigma-lambda, or the number of substrings for each symbol.")
+    ] = None,
     min_mass: Annotated[
-        float, typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values.")
-    ] = 0.0,
+        float | None,
+        typer.Option("--min-mass", min=0.0, help="Spectral: drop states below this share of singular values."),
+    ] = None,
     tagger: Taggers = None,
 ) -> given.Plan:
     """Learn from trees in CoNLL-U."""
@@ -62,11 +70,12 @@ def train(
         "tag_column": tags,
         "crossing": crossing,
     }
-    parameters |= {"max_iter": iterations, "n_epochs": epochs, "n_models": models}
-    parameters |= {"basis": _number_or_name(basis), "min_mass": min_mass}
+    parameters |= {"clusters": clusters, "max_iter": iterations, "n_epochs": epochs, "n_models": models}
+    parameters |= {"basis": None if basis is None else _number_or_name(basis), "min_mass": min_mass}
+    fitting = {} if raw is None else {"raw": _tagged(_read(raw, "auto", tagger), tagger)}
     if not tagger:
-        return given.Plan(parameters)
-    return given.Plan(parameters, read=lambda _, source: _tagged(as_dependencies(source), tagger))
+        return given.Plan(parameters, fitting=fitting)
+    return given.Plan(parameters, read=lambda _, source: _tagged(as_dependencies(source), tagger), fitting=fitting)
 
 
 def predict(
@@ -76,6 +85,9 @@ def predict(
     marginals: Annotated[
         bool, typer.Option("--marginals", help="Add each word's probable heads to MISC: Heads=3:0.91,0:0.07.")
     ] = False,
+    confidence: given.Confidence = False,
+    kbest: given.Kbest = 0,
+    constrained: given.Constrained = False,
     tagger: Taggers = None,
     form: Annotated[
         str,
@@ -83,16 +95,28 @@ def predict(
     ] = "auto",
     jobs: given.Jobs = -1,
 ) -> None:
-    """Fill in heads and relations; everything else is kept."""
+    """Fill in heads and relations; everything else is kept.
+
+    With --constrained, heads and relations that are not _ are kept, NotHead=3,5 in MISC rules out heads, and the rest
+    is parsed around them. --confidence adds Conf=0.93 to MISC, and the probability of the tree as a comment.
+    """
     from spectragram.data import write_conllu
     from spectragram.dependency import DependencyParser
 
+    what = given.only_one({"--marginals": marginals, "--confidence": confidence, "--kbest": kbest > 0})
     parser = DependencyParser.load(model).set_params(n_jobs=jobs)
     sentences = _tagged(_read(input, form, tagger), tagger)
-    parsed = parser.predict(sentences)
+    if what == "--confidence":
+        write_conllu(map(with_confidence, parser.confidence(sentences, constrained=constrained)), out)
+        return
+    if what == "--kbest":
+        write_conllu(ranked_trees(parser.kbest(sentences, kbest, constrained=constrained)), out)
+        return
+    parsed = parser.predict(sentences, constrained=constrained)
     shown: list[Sentence] = list(parsed)
     if marginals:
-        shown = [_with_marginals(*pair) for pair in zip(parsed, parser.marginals(sentences), strict=True)]
+        rows = parser.marginals(sentences, constrained=constrained)
+        shown = [_with_marginals(*pair) for pair in zip(parsed, rows, strict=True)]
     write_conllu(shown, out)
     _remark(parsed.diagnostics)
 
@@ -226,11 +250,34 @@ def _tagged(sentences: list[Sentence], taggers: list[str] | None) -> list[Senten
 
 def _with_marginals(sentence: Sentence, marginals: np.ndarray) -> Sentence:
     """Heads of at least one per cent, most probable first, in the column MISC."""
-    misc = []
-    for old, row in zip(sentence.column("misc"), marginals, strict=True):
+    texts = []
+    for row in marginals:
         order = (-row).argsort(kind="stable")
-        shown = ",".join(f"{i}:{row[i]:.3f}" for i in order if row[i] >= SHOWN_PROBABILITY)
-        misc.append(f"Heads={shown}" if old == "_" else f"{old}|Heads={shown}")
+        texts.append(",".join(f"{i}:{row[i]:.3f}" for i in order if row[i] >= SHOWN_PROBABILITY))
+    return _with_misc(sentence, "Heads", texts)
+
+
+def with_confidence(found: ArcConfidence) -> Sentence:
+    """The sentence with the probability of each word's head and relation in MISC, and that of the tree on top."""
+    texts = [f"{head * relation:.3f}" for head, relation in zip(found.heads, found.relations, strict=True)]
+    shown = _with_misc(found.sentence, "Conf", texts)
+    return dataclasses.replace(shown, comments=(*shown.comments, f"# tree_probability = {found.tree:.4f}"))
+
+
+def ranked_trees(found: Iterable[list[tuple[Sentence, float]]]) -> Iterator[Sentence]:
+    """The trees of all lists, each with its rank and log-probability as comments."""
+    for trees in found:
+        for rank, (sentence, value) in enumerate(trees, 1):
+            notes = (f"# rank = {rank}", f"# log_probability = {value:.4f}")
+            yield dataclasses.replace(sentence, comments=(*sentence.comments, *notes))
+
+
+def _with_misc(sentence: Sentence, name: str, texts: list[str]) -> Sentence:
+    """The sentence with an attribute added to the column MISC of every word, in place of an old one."""
+    misc = []
+    for old, text in zip(sentence.column("misc"), texts, strict=True):
+        others = [part for part in old.split("|") if part != "_" and not part.startswith(name + "=")]
+        misc.append("|".join([*others, f"{name}={text}"]))
     return sentence.with_columns(misc=misc)
 
 
@@ -238,5 +285,7 @@ def _remark(diagnostics: Mapping[str, int]) -> None:
     if diagnostics["fallbacks"]:
         count = diagnostics["fallbacks"]
         note(f"{count} sentences were parsed by the DET+F automata: their estimates were not positive")
+    if diagnostics.get("split"):
+        note(f"{diagnostics['split']} very long sentences were parsed in pieces")
     if diagnostics["negative"]:
         note(f"{diagnostics['negative']} negative marginals were counted as zero")

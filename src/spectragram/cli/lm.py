@@ -15,31 +15,44 @@ if TYPE_CHECKING:
     from spectragram.lm import LanguageModel
 
 Unknown = Annotated[
-    str, typer.Option("--unknown", help="Words outside the vocabulary: 'ignore' (as in the paper) or 'score'.")
+    str, typer.Option("--unknown", help="Words outside the vocabulary: 'ignore' (as in the paper), 'score' or 'spell'.")
+]
+
+
+Text = Annotated[
+    str, typer.Argument(metavar="DATA", help="Text, one sentence a line, plain or .gz; - is standard input; or ARPA.")
 ]
 
 
 def train(
+    data: Text,
+    out: given.Out,
     states: Annotated[
         int | None, typer.Option("--states", min=1, help="Hidden classes [128, fewer for few words].")
     ] = None,
-    learner: Annotated[str, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = "mixed",
+    learner: Annotated[str | None, typer.Option("--learner", help="mixed, em, pivot, pivot+em or kn.")] = None,
     order: Annotated[
-        int, typer.Option("--order", min=1, max=3, help="Length of the longest n-gram of the Kneser-Ney model.")
+        int, typer.Option("--order", min=1, max=6, help="Length of the longest n-gram of the Kneser-Ney model.")
     ] = 3,
     prior: Annotated[
-        float, typer.Option("--prior", min=0, help="Strength of the class mix in rare histories, in words.")
-    ] = 10.0,
+        float | None, typer.Option("--prior", min=0, help="Strength of the class mix in rare histories, in words.")
+    ] = None,
     start_shape: Annotated[
-        float, typer.Option("--start-shape", help="How even the random start of learner em is.")
-    ] = 50.0,
+        float | None, typer.Option("--start-shape", help="How even the random start of learner em is.")
+    ] = None,
     iterations: given.Iterations = None,
     min_count: given.MinCount = 2,
     boundaries: Annotated[
         bool, typer.Option("--boundaries", help="Treat each line as a sentence and predict its end too.")
     ] = False,
+    memory: given.Memory = None,
+    resume: given.Resume = False,
 ) -> given.Plan:
-    """Learn to predict the next word of a text, one sentence a line."""
+    """Learn to predict the next word of a text, one sentence a line; or turn an ARPA file into a model."""
+    from spectragram.lm.arpa_reading import is_arpa
+
+    if is_arpa(data):
+        return given.Plan({}, instead=_read_arpa)
     parameters: dict[str, Any] = {
         "n_states": states,
         "learner": learner,
@@ -47,7 +60,15 @@ def train(
         "prior": prior,
         "start_shape": start_shape,
     }
-    return given.Plan(parameters | {"max_iter": iterations, "min_count": min_count, "boundaries": boundaries})
+    parameters |= {"max_iter": iterations, "min_count": min_count, "boundaries": boundaries, "memory": memory}
+    return given.Plan(parameters, fitting={"checkpoint": given.unfinished(out, resume)})
+
+
+def _read_arpa(source: Any, jobs: int, verbose: bool) -> LanguageModel:
+    """The model of an ARPA file, which no other option changes."""
+    from spectragram.lm import LanguageModel
+
+    return LanguageModel.from_arpa(source)
 
 
 def predict(
@@ -119,6 +140,7 @@ def inspect(
     model: given.Model,
     html: given.Html = None,
     words: Annotated[int, typer.Option("--words", min=1, help="Most probable words shown per class.")] = 10,
+    sentence: Annotated[str, typer.Option("--sentence", help="With --html, its surprisal word by word.")] = "",
     json: given.Json = False,
 ) -> None:
     """Sizes, and the most probable words of every hidden class."""
@@ -129,7 +151,7 @@ def inspect(
     if html is not None:
         from spectragram.plots.lm import lm_page
 
-        write_page(html, lm_page(loaded, model.name, words))
+        write_page(html, lm_page(loaded, model.name, words, sentence))
     print_scores(loaded.summary_, as_json=json)
     if json:
         return

@@ -7,9 +7,11 @@ fit, save, say where the model went.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -33,12 +35,50 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 Fast = Annotated[bool, typer.Option("--fast", help="Preset: quickest to train and use.")]
 Best = Annotated[bool, typer.Option("--best", help="Preset: most accurate, slower.")]
+Recipe = Annotated[
+    str | None, typer.Option("--recipe", help="ours, or paper: the algorithm of the paper as written, nothing added.")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Any parameter of the Python class, such as kappa=0; repeatable."),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="WHERE", help="Work on a Dask cluster: tcp://scheduler:8786, or local:4 workers."
+    ),
+]
 ITERATIONS = typer.Option("--iterations", min=0, help="EM iterations, at most.")
 Iterations = Annotated[int | None, ITERATIONS]
 Models = Annotated[int | None, typer.Option("--models", min=1, help="Models that vote.")]
+Clusters = Annotated[
+    Path | None,
+    typer.Option(
+        "--clusters", help="Word clusters of raw text: a clusters model, or a file of paths from any Brown tool."
+    ),
+]
+RAW_HELP = "Raw text to learn from, too: the preset best labels it, and this model learns from both."
+Raw = Annotated[str | None, typer.Option("--raw", help=RAW_HELP)]
 MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Rarer words count as unknown.")]
+Memory = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="Bound on memory, such as 4GB; the rest goes to disk.")
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Keep what is done in OUT.unfinished, and go on from there if it was interrupted."),
+]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page with pictures.")]
+Constrained = Annotated[
+    bool, typer.Option("--constrained", help="Keep the annotation that INPUT has, and infer the rest around it.")
+]
+Kbest = Annotated[int, typer.Option("--kbest", min=0, help="Number of answers, each with its log-probability.")]
+Confidence = Annotated[bool, typer.Option("--confidence", help="Add the probability of every answer.")]
 Format = Annotated[str, typer.Option("--format", "-f", help="What to write.")]
+
+
+def unfinished(out: Path, resume: bool) -> Path | None:
+    """The file that keeps what is done of a model, if that is wanted."""
+    return out.with_name(out.name + ".unfinished") if resume else None
 
 
 def chosen_preset(fast: bool, best: bool) -> str:
@@ -81,6 +121,24 @@ def option_of(parameter: str) -> str:
     return OPTION_NAMES.get(parameter, "--" + parameter.replace("_", "-"))
 
 
+def given_parameters(settings: list[str]) -> dict[str, Any]:
+    """Parameters from ``NAME=VALUE``; a value that is not JSON is a string.
+
+    >>> given_parameters(["kappa=0", "scaling=none", "reset=false"])
+    {'kappa': 0, 'scaling': 'none', 'reset': False}
+    """
+    found: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--set has {setting!r}", remedy="write NAME=VALUE, such as --set kappa=0")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
 def _as_it_is(estimator: Any, source: Any) -> Any:
     """Most estimators read files themselves."""
     return source
@@ -91,12 +149,15 @@ class Plan:
     """What the options of a kind ask for.
 
     ``parameters`` are those of the estimator; ``read(estimator, source)`` turns training and held-out data into what
-    ``fit`` takes; ``instead(source, n_jobs, verbose)`` returns a trained estimator and replaces building and fitting.
+    ``fit`` takes, and ``fitting`` are further arguments of ``fit``; ``instead(source, n_jobs, verbose)`` returns a
+    trained estimator and replaces building and fitting; ``after`` is called when the model is written.
     """
 
     parameters: dict[str, Any]
     read: Callable[[Any, Any], Any] = _as_it_is
+    fitting: Mapping[str, Any] = field(default_factory=dict)
     instead: Callable[[Any, int, bool], Any] | None = None
+    after: Callable[[], None] | None = None
 
 
 def _shared(
@@ -105,8 +166,11 @@ def _shared(
     dev: Dev = None,
     fast: Fast = False,
     best: Best = False,
+    recipe: Recipe = None,
+    set_: Set = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    cluster: Cluster = None,
     quiet: Quiet = False,
 ) -> None:
     """Options of every kind; DATA and --out come first in the help, the rest last."""
@@ -119,8 +183,12 @@ def train_command(kind: Kind, plan: Callable[..., Plan]) -> Callable[..., None]:
 
     def train(**options: Any) -> None:
         planned = plan(**{name: options[name] for name in own})
-        estimator = _trained(kind, planned, **{name: options[name] for name in shared if name != "out"})
+        settings = {name: options[name] for name in shared if name not in ("out", "cluster")}
+        with _on_cluster(options["cluster"]):
+            estimator = _trained(kind, planned, **settings)
         estimator.save(options["out"])
+        if planned.after is not None:
+            planned.after()
         # The parts of a mixture have a table of their own in ``inspect``.
         facts = {name: value for name, value in estimator.summary_.items() if name != "parts"}
         trained(options["out"], facts, quiet=options["quiet"])
@@ -128,24 +196,64 @@ def train_command(kind: Kind, plan: Callable[..., Plan]) -> Callable[..., None]:
     hints = get_type_hints(_shared, include_extras=True) | get_type_hints(plan, include_extras=True)
     places = {name: parameter for name, parameter in shared.items() if name in ("data", "out")}
     places |= dict(own) | {name: parameter for name, parameter in shared.items() if name not in own}
-    # Typer reads options off a signature: this function has the one that was put together here.
-    train.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    train.__doc__ = plan.__doc__
+    return _with_options(train, places, hints)
+
+
+def with_cluster(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the option ``--cluster``: whatever it predicts, the workers of that cluster do."""
+
+    def run(**options: Any) -> None:
+        with _on_cluster(options.pop("cluster")):
+            command(**options)
+
+    places = dict(inspect.signature(command).parameters)
+    places["cluster"] = inspect.Parameter("cluster", inspect.Parameter.KEYWORD_ONLY, default=None)
+    run.__doc__ = command.__doc__
+    run.__name__ = command.__name__
+    return _with_options(run, places, get_type_hints(command, include_extras=True) | {"cluster": Cluster})
+
+
+@contextlib.contextmanager
+def _on_cluster(where: str | None) -> Iterator[None]:
+    from spectragram.engine.cluster import connect, working_on
+
+    with connect(where) as executor, working_on(executor):
+        yield
+
+
+def _with_options(
+    function: Callable[..., None], places: Mapping[str, inspect.Parameter], hints: Mapping[str, Any]
+) -> Callable[..., None]:
+    """Typer reads options off a signature: give the function the one that was put together here."""
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=p.default, annotation=hints[name])
             for name, p in places.items()
         ]
     )
-    train.__annotations__ = {name: hints[name] for name in places}
-    train.__doc__ = plan.__doc__
-    return train
+    function.__annotations__ = {name: hints[name] for name in places}
+    return function
 
 
 def _trained(
-    kind: Kind, plan: Plan, data: Any, dev: str | None, fast: bool, best: bool, seed: int, jobs: int, quiet: bool
+    kind: Kind,
+    plan: Plan,
+    data: Any,
+    dev: str | None,
+    fast: bool,
+    best: bool,
+    recipe: str | None,
+    set_: list[str] | None,
+    seed: int,
+    jobs: int,
+    quiet: bool,
 ) -> Any:
     preset = chosen_preset(fast, best)
     if plan.instead is not None:
         return plan.instead(data, jobs, not quiet)
     run_time = {"preset": preset, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     estimator: Any = kind.estimator_class()(**plan.parameters, **run_time)
-    return estimator.fit(plan.read(estimator, data), dev=None if dev is None else plan.read(estimator, dev))
+    estimator.set_params(**({} if recipe is None else {"recipe": recipe}), **given_parameters(set_ or []))
+    held_out = None if dev is None else plan.read(estimator, dev)
+    return estimator.fit(plan.read(estimator, data), dev=held_out, **plan.fitting)

@@ -25,7 +25,14 @@ Folds = Annotated[
 ]
 
 
-def train(data: Treebanks, states: given.States = None, models: given.Models = None, folds: Folds = None) -> given.Plan:
+def train(
+    data: Treebanks,
+    states: given.States = None,
+    models: given.Models = None,
+    folds: Folds = None,
+    clusters: given.Clusters = None,
+    raw: given.Raw = None,
+) -> given.Plan:
     """Learn from treebanks in CoNLL-U."""
 
     def read(_: Any, source: list[str] | str) -> Any:
@@ -35,7 +42,8 @@ def train(data: Treebanks, states: given.States = None, models: given.Models = N
             return source
         return source[0] if len(source) == 1 else [s for path in source for s in as_dependencies(path)]
 
-    return given.Plan({"n_states": states, "n_models": models, "n_folds": folds}, read=read)
+    parameters = {"n_states": states, "n_models": models, "n_folds": folds, "clusters": clusters}
+    return given.Plan(parameters, read=read, fitting={} if raw is None else {"raw": raw})
 
 
 def predict(
@@ -47,11 +55,18 @@ def predict(
     replace: Annotated[
         str, typer.Option("--replace", help="Columns of CoNLL-U to fill in anew, e.g. upos,feats; others are kept.")
     ] = "",
+    confidence: given.Confidence = False,
+    kbest: given.Kbest = 0,
     out: given.OutText = None,
     jobs: given.Jobs = -1,
     quiet: given.Quiet = False,
 ) -> None:
-    """Annotate text and write CoNLL-U, as it goes."""
+    """Annotate text and write CoNLL-U, as it goes.
+
+    What CoNLL-U has already is kept: a sentence with some heads is parsed around them, and NotHead=3,5 in MISC rules
+    out heads. --confidence adds Conf=0.93 to MISC, and the probability of the tree as a comment.
+    """
+    from spectragram.cli.dependency import ranked_trees, with_confidence
     from spectragram.data import write_conllu
     from spectragram.engine.progress import progress
     from spectragram.pipeline import Pipeline
@@ -59,6 +74,13 @@ def predict(
     pipeline = Pipeline.load(model).set_params(n_jobs=jobs)
     columns = tuple(name.strip().lower() for name in replace.split(",") if name.strip())
 
+    what = given.only_one({"--confidence": confidence, "--kbest": kbest > 0, "--replace": bool(columns)})
+    if what == "--confidence":
+        write_conllu(map(with_confidence, pipeline.confidence(input, input=form)), out)
+        return
+    if what == "--kbest":
+        write_conllu(ranked_trees(pipeline.kbest(input, kbest, input=form)), out)
+        return
     with progress("words", enabled=not quiet) as report:
 
         def counted() -> Iterator[Sentence]:

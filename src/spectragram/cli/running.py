@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stdout
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import typer
 
@@ -18,18 +22,20 @@ from spectragram.files import is_blank
 __all__ = ["careful", "ends_quietly", "main", "run"]
 
 INTERRUPTED = 130
-READ = ("data", "input", "gold", "model", "dev", "solution", "tagger", "extend")
+IN_MEMORY = 1 << 24
+"""Bytes of output that wait in memory for the end of a command; more of them wait in a file. Chosen by hand."""
+READ = ("data", "input", "gold", "model", "dev", "solution", "tagger", "extend", "raw", "clusters", "teacher", "text")
 WRITTEN = ("out", "html", "counts")
 """Options of all commands that name files."""
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status: 0 fine, 1 our defect, 2 the user's, 130 interrupted."""
-    from spectragram.cli.app import app
+    from spectragram.cli.app import command
     from spectragram.cli.options import option_of
 
     try:
-        app(args=argv, prog_name="spectragram")
+        command()(args=argv, prog_name="spectragram")
     except ParameterError as trouble:
         return _complain(trouble.told_as(option_of(trouble.parameter)))
     except SpectragramError as trouble:
@@ -63,8 +69,11 @@ def run() -> None:
     sys.exit(status)
 
 
-def careful(command: Callable[..., None]) -> Callable[..., None]:
-    """``command``, with what would waste long work, overwrite its input or end obscurely refused before it begins."""
+def careful(command: Callable[..., None], *, whole: bool = False) -> Callable[..., None]:
+    """``command``, with what would waste long work, overwrite its input or end obscurely refused before it begins.
+
+    ``whole``: what it prints appears when it has succeeded, all of it, unless it reads standard input as it comes.
+    """
 
     @wraps(command)
     def run(**options: Any) -> None:
@@ -76,7 +85,22 @@ def careful(command: Callable[..., None]) -> Callable[..., None]:
             _require_model_file(options["out"])
             _require_content("training data", _listed(options["data"]))
             _require_content("held-out data", _listed(options.get("dev")))
-        ends_quietly(command)(**options)
+        ends_quietly(_whole(command) if whole and options.get("input") != "-" else command)(**options)
+
+    return run
+
+
+def _whole(command: Callable[..., None]) -> Callable[..., None]:
+    """``command``; an error leaves nothing on standard output, as if it had been found before anything was printed."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        with tempfile.SpooledTemporaryFile(IN_MEMORY) as kept:
+            text = io.TextIOWrapper(cast(IO[bytes], kept), encoding="utf-8", errors="surrogatepass", newline="")
+            with redirect_stdout(text):
+                command(**options)
+            text.seek(0)
+            shutil.copyfileobj(text, sys.stdout)
 
     return run
 

@@ -37,28 +37,44 @@ def train(
     drop: Drop = "",
     states: given.States = None,
     learner: Annotated[
-        str, typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, hmm or unigram.")
-    ] = "spectral+em",
+        str | None,
+        typer.Option("--learner", help="spectral+em, spectral, pivot, pivot+em, em, segments, hmm or unigram."),
+    ] = None,
     factors: Annotated[
-        bool, typer.Option("--factors/--no-factors", help="Log-linear factors beside the HMM; without: the paper's.")
-    ] = True,
+        bool | None,
+        typer.Option("--factors/--no-factors", help="Log-linear factors beside the HMM; without: the paper's."),
+    ] = None,
+    clusters: given.Clusters = None,
+    raw: given.Raw = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Train twice, to fit a temperature of probabilities on held-out data.")
+    ] = False,
     models: given.Models = None,
     iterations: given.Iterations = None,
     epochs: Annotated[
         int | None, typer.Option("--epochs", min=0, help="Passes over the data for the factors, at most.")
     ] = None,
-    decoding: Annotated[str, typer.Option("--decoding", help="auto, marginal or legal (well-formed spans).")] = "auto",
-    emissions: Annotated[str, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")] = "auto",
-    codes: Annotated[int, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = 1000,
+    decoding: Annotated[
+        str | None,
+        typer.Option("--decoding", help="auto, marginal, legal (well-formed spans) or f1 (best expected span F1)."),
+    ] = None,
+    emissions: Annotated[
+        str | None, typer.Option("--emissions", help="Speech frames: auto, classes or gaussian.")
+    ] = None,
+    codes: Annotated[int | None, typer.Option("--codes", min=1, help="Size of the codebook of speech frames.")] = None,
+    unknown: Annotated[
+        str | None, typer.Option("--unknown", help="The label that stands for one which is not known: _ for example.")
+    ] = None,
 ) -> given.Plan:
     """Learn to label the tokens of column files, CoNLL-U or speech frames."""
     from spectragram.data.labelled import read_labelled
 
     layout = _layout(input_format, columns, label, drop)
     parameters: dict[str, Any] = {"n_states": states, "learner": learner, "n_models": models, "max_iter": iterations}
-    parameters |= {"factors": factors, "n_epochs": epochs, "decoding": decoding}
-    parameters |= {"emissions": emissions, "n_codes": codes}
-    return given.Plan(parameters, read=lambda _, source: read_labelled(source, layout))
+    parameters |= {"factors": factors, "clusters": clusters, "n_epochs": epochs, "decoding": decoding}
+    parameters |= {"calibrate": calibrate, "emissions": emissions, "n_codes": codes}
+    fitting = {name: value for name, value in (("unknown", unknown), ("raw", raw)) if value is not None}
+    return given.Plan(parameters, read=lambda _, source: read_labelled(source, layout), fitting=fitting)
 
 
 def predict(
@@ -69,29 +85,47 @@ def predict(
         str, typer.Option("--input", help="auto (like the training data) or words: a sentence a line, no columns.")
     ] = "auto",
     marginals: Annotated[bool, typer.Option("--marginals", help="Probable labels with their probabilities.")] = False,
+    confidence: given.Confidence = False,
+    kbest: given.Kbest = 0,
+    constrained: given.Constrained = False,
     jobs: given.Jobs = -1,
 ) -> None:
     """Label the tokens of INPUT, which has the layout of the training data, with or without the label column.
 
     With --input words, or if the training data were CoNLL-U and INPUT has no tabs, every line is a sentence of words.
+    With --constrained the labels of INPUT are kept where they are not _. --confidence writes each label as NOUN:0.93,
+    --kbest one line for each answer: the number of the sequence, its rank, its log-probability and its labels.
     """
     from spectragram.data.labelled import read_labelled, read_words
     from spectragram.errors import InputError
+    from spectragram.files import output
     from spectragram.tagging import Tagger
 
     if input_kind not in INPUTS:
         raise InputError(f"--input {input_kind}", remedy=f"choose among {', '.join(INPUTS)}")
     tagger = Tagger.load(model).set_params(n_jobs=jobs)
+    what = given.only_one({"--marginals": marginals, "--confidence": confidence, "--kbest": kbest > 0})
     if input_kind == "words":
         found = read_words(input, tagger.layout_)
     else:
-        found = read_labelled(input, tagger.layout_, labels=False)
-    if marginals:
-        rows = tagger.marginals(found)
+        found = read_labelled(input, tagger.layout_, labels=constrained)
+    if what == "--marginals":
+        rows = tagger.marginals(found, constrained=constrained)
         diagnostics = rows.diagnostics
         found.write([_probable(row, tagger.labels_) for row in rows], out)
+    elif what == "--confidence":
+        sure = tagger.confidence(found, constrained=constrained)
+        diagnostics = sure.diagnostics
+        found.write([[f"{a}:{p:.3f}" for a, p in zip(one.labels, one.tokens, strict=True)] for one in sure], out)
+    elif what == "--kbest":
+        ranked = tagger.kbest(found, kbest, constrained=constrained)
+        diagnostics = ranked.diagnostics
+        with output(out) as stream:
+            for number, answers in enumerate(ranked, 1):
+                for rank, (names, value) in enumerate(answers, 1):
+                    stream.write(f"{number}\t{rank}\t{value:.4f}\t{' '.join(names)}\n")
     else:
-        labels = tagger.predict(found)
+        labels = tagger.predict(found, constrained=constrained)
         diagnostics = labels.diagnostics
         found.write(labels, out)
     if diagnostics["negative"]:

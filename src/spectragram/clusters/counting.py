@@ -5,8 +5,8 @@ text at a time. There are two passes because the vocabulary is known only when a
 of all words, most of them seen once, would take many times the memory. Standard input, which cannot be read twice, is
 copied to a temporary file.
 
-A count can keep a checkpoint: a file of the pairs of the shards counted so far, renewed every half minute and when the
-count is interrupted. The same call then continues from there; when the count is finished, the file holds it.
+A count can keep a checkpoint (:mod:`spectragram.clusters.checkpoint`): the same call then continues where it was
+interrupted, among the words or among the pairs. With a bound on memory, sorted pairs go to disk as they come.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import functools
 import os
 import shutil
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,14 +24,14 @@ from typing import Any
 
 import numpy as np
 
-from spectragram import storage
-from spectragram.clusters.counts import COUNTS_KIND, PairCounter, PairCounts, StreamPairs, TextOptions
+from spectragram.clusters.checkpoint import Checkpoint
+from spectragram.clusters.counts import PairCounter, PairCounts, PairRuns, StreamPairs, TextOptions
 from spectragram.data.corpus import Vocabulary
 from spectragram.data.inputs import WordLists
 from spectragram.data.text import FileShard, count_words, encode_blocks, shard_file
-from spectragram.engine import Executor, map_reduce, resolve_jobs
+from spectragram.engine import Executor, map_reduce, parse_memory, resolve_jobs
 from spectragram.engine.progress import progress
-from spectragram.errors import InputError, ModelFileError, ParameterError
+from spectragram.errors import InputError, ParameterError
 from spectragram.files import Source, open_input
 
 __all__ = ["count_files", "count_sequences"]
@@ -41,8 +40,8 @@ BYTES_PER_SHARD = 1 << 26
 """Bytes of text in one shard (64 MB). Chosen by hand: it takes a second or two to count, much longer than it takes to
 start a process and to merge the result."""
 
-CHECKPOINT_SECONDS = 30.0
-"""Time between two writings of a checkpoint. Chosen by hand: this much work may be lost when a machine dies."""
+WORKER_BYTES = 500 * 10**6
+"""Memory of a process that counts a shard. A cautious guess, not measured."""
 
 
 def count_files(
@@ -56,6 +55,7 @@ def count_files(
     n_jobs: int = 1,
     executor: Executor | None = None,
     checkpoint: Source | None = None,
+    memory: str | int | None = None,
     verbose: bool = False,
 ) -> PairCounts:
     """Count the words of text files and the pairs of words up to ``window`` places apart.
@@ -76,9 +76,12 @@ def count_files(
         Local processes, or anything with ``submit`` such as a ``distributed.Client``. The counts are the same.
     checkpoint : path, optional
         File that keeps what is counted. An interrupted count continues from it; a finished one is read from it.
+    memory : str or int, optional
+        A bound such as ``"4GB"``: a quarter of it is for sorted pairs, and the rest of them goes to temporary files.
     verbose : bool
-        Show progress on a terminal.
+        Show progress.
     """
+    bound = parse_memory(memory)
     listed = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not listed:
         raise InputError("no files to count", remedy="give at least one path")
@@ -90,14 +93,17 @@ def count_files(
     with _rereadable(listed) as files:
         shards = [shard for path in files for shard in _cut(path, n_shards)]
         job = _Job(shards, max_size, min_count, window, options)
-        state = _Checkpoint(checkpoint, job)
+        state = Checkpoint(checkpoint, job.fingerprint(), len(shards))
         if state.finished is not None:
             return state.finished
         # Starting a process takes longer than counting a small file.
         n_bytes = sum(Path(path).stat().st_size for path in files)
-        where = {"n_jobs": min(resolve_jobs(n_jobs), max(1, n_bytes // BYTES_PER_SHARD)), "executor": executor}
-        vocabulary = state.vocabulary or job.count_vocabulary(where, verbose)
-        pairs = _resumable(job, vocabulary, state, where, verbose)
+        most_jobs = max(1, n_bytes // BYTES_PER_SHARD)
+        if bound is not None:
+            most_jobs = min(most_jobs, max(1, bound // (2 * WORKER_BYTES)))
+        where = {"n_jobs": min(resolve_jobs(n_jobs), most_jobs), "executor": executor}
+        vocabulary = state.vocabulary or job.count_vocabulary(state, where, verbose)
+        pairs = _resumable(job, vocabulary, state, where, bound, verbose)
     counts = PairCounts(vocabulary, pairs.tables, options)
     state.finish(counts)
     return counts
@@ -166,16 +172,25 @@ class _Job:
     window: int
     options: TextOptions
 
-    def count_vocabulary(self, where: dict[str, Any], verbose: bool) -> Vocabulary:
+    def count_vocabulary(self, state: Checkpoint, where: dict[str, Any], verbose: bool) -> Vocabulary:
         count = functools.partial(count_words, lower=self.options.lower, fold_digits=self.options.fold_digits)
-        with progress("counting words", total=len(self.shards), enabled=verbose) as advance:
+        todo = self.shards[state.n_words_done :]
+
+        def add(counted: Counter[str], more: Counter[str]) -> Counter[str]:
+            merged = counted + more  # a new one, since an interrupt may come at any time
+            state.keep_words(merged)
+            return merged
+
+        with progress("counting words", total=len(todo), enabled=verbose) as advance, state.kept_when_interrupted():
             counted = map_reduce(
                 count,
-                self.shards,
-                merge=_add_words,
+                todo,
+                merge=add,
+                initial=Counter() if state.words is None else state.words,
                 progress=lambda done, total: advance(),
                 **where,
             )
+        state.words_are_counted()
         return _vocabulary(counted, self.max_size, self.min_count)
 
     def fingerprint(self) -> dict[str, Any]:
@@ -190,11 +205,6 @@ class _Job:
         }
 
 
-def _add_words(left: Counter[str], right: Counter[str]) -> Counter[str]:
-    left.update(right)
-    return left
-
-
 def _count_shard(shard: FileShard, vocabulary: Vocabulary, window: int, options: TextOptions) -> StreamPairs:
     counter = PairCounter(len(vocabulary), window, options.boundaries)
     spelling = {"lower": options.lower, "fold_digits": options.fold_digits}
@@ -204,99 +214,20 @@ def _count_shard(shard: FileShard, vocabulary: Vocabulary, window: int, options:
 
 
 def _resumable(
-    job: _Job, vocabulary: Vocabulary, state: _Checkpoint, where: dict[str, Any], verbose: bool
+    job: _Job, vocabulary: Vocabulary, state: Checkpoint, where: dict[str, Any], memory: int | None, verbose: bool
 ) -> StreamPairs:
     """Pairs of all shards: some from the checkpoint, the others counted now and kept there on the way."""
     count = functools.partial(_count_shard, vocabulary=vocabulary, window=job.window, options=job.options)
 
-    def add(left: StreamPairs, right: StreamPairs) -> StreamPairs:
-        merged = left + right
-        state.keep(vocabulary, merged)
-        return merged
+    def add(runs: Any, pairs: Any) -> Any:
+        runs.add(pairs)
+        state.keep(vocabulary, runs.so_far)
+        return runs
 
     nothing = PairCounter(len(vocabulary), job.window, job.options.boundaries).result()
-    start = nothing if state.pairs is None else state.pairs
+    start = PairRuns(nothing if state.pairs is None else state.pairs, None if memory is None else memory // 4)
     todo = job.shards[state.n_done :]
     with progress("counting pairs", total=len(todo), enabled=verbose) as advance, state.kept_when_interrupted():
-        return map_reduce(count, todo, merge=add, initial=start, progress=lambda done, total: advance(), **where)
-
-
-class _Checkpoint:
-    """The file that keeps a count, if one was asked for.
-
-    It never holds all shards until the count is finished, so there is always something left to count.
-    """
-
-    def __init__(self, path: Source | None, job: _Job) -> None:
-        self.path = path
-        self.finished: PairCounts | None = None
-        self.vocabulary: Vocabulary | None = None
-        self.pairs: StreamPairs | None = None
-        self.n_done = 0
-        self._unwritten: tuple[Vocabulary, StreamPairs] | None = None
-        self._written_at = time.monotonic()
-        if path is None:
-            return
-        self._job = {"n_shards": len(job.shards)} | job.fingerprint()
-        self._n_shards = len(job.shards)
-        if Path(path).exists():
-            self._restore()
-
-    def _restore(self) -> None:
-        assert self.path is not None
-        stored = storage.read(self.path)
-        if stored.kind != COUNTS_KIND:
-            raise ModelFileError(f"holds '{stored.kind}'", path=self.path, remedy="give another file for the counts")
-        complete = stored.header.get("complete")
-        wanted = dict(self._job)
-        found = dict(stored.header.get("job") or {})
-        if complete:  # how the text was cut into shards no longer matters
-            wanted.pop("n_shards")
-            found.pop("n_shards", None)
-        if found != wanted:
-            raise InputError(
-                "holds counts of other text or with other options",
-                path=self.path,
-                remedy="delete it, give another name, or give it in place of the text to train from it",
-            )
-        counts = PairCounts.from_state(stored.header, stored.arrays)
-        if complete:
-            self.finished = counts
-            return
-        self.vocabulary = counts.vocabulary
-        self.n_done = stored.header["n_done"]
-        self.pairs = StreamPairs(counts.tables, stored.arrays["head"], stored.arrays["tail"])
-
-    def keep(self, vocabulary: Vocabulary, pairs: StreamPairs) -> None:
-        """Note what is done; write it if the last time was long enough ago."""
-        if self.path is None:
-            return
-        self.n_done += 1
-        self._unwritten = (vocabulary, pairs) if self.n_done < self._n_shards else None
-        if time.monotonic() - self._written_at > CHECKPOINT_SECONDS:
-            self._write()
-
-    @contextlib.contextmanager
-    def kept_when_interrupted(self) -> Iterator[None]:
-        """Write all that was done before the count is stopped, by Ctrl-C or anything else."""
-        try:
-            yield
-        except BaseException:
-            self._write()
-            raise
-
-    def _write(self) -> None:
-        if self.path is None or self._unwritten is None:
-            return
-        vocabulary, pairs = self._unwritten
-        header, arrays = PairCounts(vocabulary, pairs.tables, TextOptions(**self._job["options"])).to_state()
-        header |= {"complete": False, "job": self._job, "n_done": self.n_done}
-        storage.write(self.path, COUNTS_KIND, header, arrays | {"head": pairs.head, "tail": pairs.tail})
-        self._unwritten = None
-        self._written_at = time.monotonic()
-
-    def finish(self, counts: PairCounts) -> None:
-        """Write the finished counts."""
-        if self.path is not None:
-            header, arrays = counts.to_state()
-            storage.write(self.path, COUNTS_KIND, header | {"complete": True, "job": self._job}, arrays)
+        counted: Any = count
+        runs: Any = map_reduce(counted, todo, merge=add, initial=start, progress=lambda _, total: advance(), **where)
+    return runs.result()

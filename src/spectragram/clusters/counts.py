@@ -6,6 +6,7 @@ serves many models: other numbers of clusters, other learners, smaller vocabular
     TextOptions   how text becomes a stream of words
     PairCounter   counts the pairs of a text that arrives in blocks
     StreamPairs   pairs of one stretch of text; stretches add up
+    PairRuns      adds up many of them
     PairCounts    words and pairs of a whole text
 """
 
@@ -13,8 +14,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -26,13 +27,29 @@ from spectragram.errors import ModelFileError, ParameterError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.files import Source
 from spectragram.learning.counts import RunningCounts, TupleCounts, pack
+from spectragram.schema import Array, Flag, Json, Part, Record, Schema, Whole
 
-__all__ = ["CONTEXTS", "COUNTS_KIND", "PairCounter", "PairCounts", "StreamPairs", "TextOptions", "holds_counts"]
+__all__ = [
+    "CONTEXTS",
+    "COUNTS_KIND",
+    "TEXT_OPTIONS",
+    "PairCounter",
+    "PairCounts",
+    "PairRuns",
+    "StreamPairs",
+    "TextOptions",
+    "holds_counts",
+]
 
 COUNTS_KIND = "word-pair-counts"
 
 CONTEXTS: dict[str, tuple[int, ...]] = {"R1": (1,), "LR1": (1, -1), "LR2": (1, -1, 2, -2)}
 """Which neighbours are the context of a word, as places relative to it; names as in Stratos et al. (2014)."""
+
+MAX_WINDOW = 2
+"""The widest window of any context."""
+TEXT_OPTIONS = Record(dict.fromkeys(("lower", "fold_digits", "boundaries"), Flag()), "how text becomes words")
+"""What model files hold of :class:`TextOptions`."""
 
 _DIGIT = re.compile(r"\d")
 
@@ -81,18 +98,45 @@ class StreamPairs:
     tail: np.ndarray
 
     def __add__(self, other: StreamPairs) -> StreamPairs:
-        window = len(self.tables)
-        tables = []
-        for distance, (mine, others) in enumerate(zip(self.tables, other.tables, strict=True), 1):
+        both = PairRuns(self)
+        both.add(other)
+        return both.result()
+
+
+class PairRuns:
+    """Adds up stretches of text that follow one another, in ``memory`` bytes and on disk beyond that."""
+
+    def __init__(self, first: StreamPairs, memory: int | None = None) -> None:
+        share = None if memory is None else memory // len(first.tables)
+        self._runs = [RunningCounts(table.n_ids, memory=share) for table in first.tables]
+        for runs, table in zip(self._runs, first.tables, strict=True):
+            runs.add_counts(table)
+        self.head = first.head
+        self.tail = first.tail
+        self._is_whole = True
+
+    def add(self, other: StreamPairs) -> None:
+        """Add the next stretch."""
+        self._is_whole = False
+        window = len(self._runs)
+        for distance, (runs, table) in enumerate(zip(self._runs, other.tables, strict=True), 1):
             # Pairs that span the seam: d apart, one end in each stretch.
             before, after = self.tail[-distance:], other.head[:distance]
             seam = np.concatenate([before, after])
             n = max(0, min(len(before), len(seam) - distance))
-            across = pack([seam[:n], seam[distance : distance + n]], mine.n_ids)
-            tables.append(mine + others + TupleCounts.from_keys(across, mine.n_ids))
-        head = np.concatenate([self.head, other.head])[:window]
-        tail = np.concatenate([self.tail, other.tail])[-window:]
-        return StreamPairs(tuple(tables), head, tail)
+            runs.add(pack([seam[:n], seam[distance : distance + n]], table.n_ids))
+            runs.add_counts(table)
+        self.head = np.concatenate([self.head, other.head])[:window]
+        self.tail = np.concatenate([self.tail, other.tail])[-window:]
+        self._is_whole = True
+
+    def so_far(self) -> StreamPairs | None:
+        """The pairs of all stretches so far; None if the last one was interrupted on its way in."""
+        return self.result() if self._is_whole else None
+
+    def result(self) -> StreamPairs:
+        """The pairs of all stretches."""
+        return StreamPairs(tuple(runs.result() for runs in self._runs), self.head, self.tail)
 
 
 class PairCounter:
@@ -194,12 +238,55 @@ class PairCounts:
             raise ModelFileError(
                 "holds a count that was interrupted", path=path, remedy="run the same count again to finish it"
             )
+        return cls.from_stored(stored, path)
+
+    @classmethod
+    def from_stored(cls, stored: storage.StoredModel, path: Source) -> PairCounts:
+        """The counts of a file, complete or not; refuses what does not fit together."""
         try:
+            (cls.SCHEMA if stored.header.get("complete") else cls.INTERRUPTED).check(stored.header, stored.arrays)
             return cls.from_state(stored.header, stored.arrays)
         except (AttributeError, KeyError, TypeError, ValueError) as trouble:
             raise ModelFileError(
                 f"its content is not counts ({trouble})", path=path, remedy="count the text again"
             ) from trouble
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Counts of word pairs",
+        "What `train clusters --counts FILE` saves, so that a text is counted once; not a model.",
+        values={
+            "complete": Flag("whether the whole text has been counted"),
+            "window": Whole("distances up to which pairs are counted", least=1, below=MAX_WINDOW + 1, size="window"),
+            "options": TEXT_OPTIONS,
+            "job": Json("what was counted, and how"),
+        },
+        optional=("job",),
+        arrays={
+            "keys{k}": Array(
+                "i8", ("n_pairs{k}",), "pairs of words at distance k, as first * n_words + second",
+                least=0, below="n_words ** 2", increasing=True,
+            ),
+            "counts{k}": Array("i8", ("n_pairs{k}",), "how often each occurred", least=1, most=2**53),
+        },
+        parts={"vocabulary": Part(Vocabulary.SCHEMA, {"n_words": "n_words"})},
+        each="window",
+        rule=lambda values, arrays, sizes: (
+            "array 'vocabulary.counts' holds 0" if (arrays["vocabulary.counts"] == 0).any() else None
+        ),
+    )  # fmt: skip
+
+    INTERRUPTED: ClassVar[Schema] = replace(
+        SCHEMA,
+        name="Interrupted count of word pairs",
+        about="What is counted so far; the same command goes on from there.",
+        values={**SCHEMA.values, "n_done": Whole("parts of the text that are counted")},
+        optional=(),
+        arrays={
+            **SCHEMA.arrays,
+            "head": Array("i8", ("n_head",), "the first words of the text", least=0, below="n_words"),
+            "tail": Array("i8", ("n_tail",), "its last words so far", least=0, below="n_words"),
+        },
+    )
 
     def to_state(self) -> State:
         """JSON-ready header and arrays."""

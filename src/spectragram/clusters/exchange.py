@@ -18,6 +18,8 @@ moves, and moves the words that gain. The result does not depend on the number o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 
@@ -31,6 +33,7 @@ from spectragram.clusters.exchange_gains import (
 )
 from spectragram.clusters.information import TABLE, Bigrams, nlogn
 from spectragram.engine import Threads
+from spectragram.engine.progress import Report, silent
 
 __all__ = ["exchange"]
 
@@ -52,6 +55,8 @@ def exchange(
     max_passes: int = 10,
     tolerance: float = 1e-4,
     n_jobs: int = 1,
+    report: Report = silent,
+    after_pass: Callable[[np.ndarray, list[float]], object] | None = None,
 ) -> tuple[np.ndarray, list[float]]:
     """Refine a clustering; every pass over the words raises the mutual information.
 
@@ -67,6 +72,10 @@ def exchange(
         Stop after ``max_passes`` passes, or when one raises the mutual information by less than ``tolerance`` nats.
     n_jobs : int
         Threads to use; the result does not depend on it.
+    report : Report
+        Told how many words were looked at.
+    after_pass : function of labels and gains, optional
+        Called after each pass, for instance to keep them.
 
     Returns
     -------
@@ -85,7 +94,10 @@ def exchange(
                 stop = min(first + BLOCK, n_movable)
                 _propose_block(bigrams, classes, first, stop, n_open, proposals, threads)
                 gain += _move(bigrams, classes, first, stop, proposals, TABLE, SMALLEST_GAIN)
+                report(stop - first)
             gains.append(gain / bigrams.total)
+            if after_pass is not None:
+                after_pass(classes.labels, gains)
             if gains[-1] < tolerance:
                 break
     return classes.labels, gains

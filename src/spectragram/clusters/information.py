@@ -23,6 +23,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numba import njit
 
+from spectragram.engine import scratch_array
 from spectragram.learning.counts import TupleCounts
 from spectragram.metrics.clusters import mutual_information
 
@@ -31,6 +32,10 @@ __all__ = ["TABLE", "Bigrams", "class_mutual_information", "class_table", "nlogn
 TABLE_SIZE = 1 << 16
 """Values of f that are looked up rather than computed (half a megabyte). Chosen by hand: nearly all counts of class
 bigrams are smaller, and the table still fits a processor's second-level cache."""
+
+
+BYTES_PER_PAIR = 16
+"""A neighbour and a count, both ways."""
 
 
 def nlogn_array(n: np.ndarray) -> np.ndarray:
@@ -67,20 +72,21 @@ class Bigrams(NamedTuple):
     right: np.ndarray
 
     @classmethod
-    def from_counts(cls, pairs: TupleCounts) -> Self:
-        """From counts of pairs of words."""
-        first, second, counts, n_words = pairs.contexts, pairs.words, pairs.counts, pairs.n_ids
-        by_second = np.argsort(second, kind="stable")
-        return cls(
-            _starts(first, n_words),
-            second.astype(np.int32),
-            counts.astype(np.int64),
-            _starts(second, n_words),
-            first[by_second].astype(np.int32),
-            counts[by_second].astype(np.int64),
-            _margin(first, counts, n_words),
-            _margin(second, counts, n_words),
-        )
+    def from_counts(cls, pairs: TupleCounts, memory: int | None = None) -> Self:
+        """From counts of pairs of words; on disk if they would take more than ``memory`` bytes."""
+        n_pairs, n_words = len(pairs.keys), pairs.n_ids
+        on_disk = memory is not None and BYTES_PER_PAIR * n_pairs > memory
+        make = scratch_array if on_disk else np.zeros
+        # Twice the largest count must fit, since exchange adds to counts.
+        small = n_pairs == 0 or int(pairs.counts.max()) < 2**30
+        counted = np.int32 if small else np.int64
+        kinds = (np.int32, counted, np.int32, counted)
+        following, next_counts, preceding, previous_counts = (np.asarray(make(n_pairs, kind)) for kind in kinds)
+        starts = np.zeros((2, n_words + 1), np.int64)
+        margins = np.zeros((2, n_words), np.int64)
+        keys, counts = np.asarray(pairs.keys), np.asarray(pairs.counts)
+        _both_ways(keys, counts, n_words, starts, following, next_counts, preceding, previous_counts, margins)
+        return cls(starts[0], following, next_counts, starts[1], preceding, previous_counts, margins[0], margins[1])
 
     @property
     def n_words(self) -> int:
@@ -93,13 +99,36 @@ class Bigrams(NamedTuple):
         return int(self.left.sum())
 
 
-def _starts(ids: np.ndarray, n_words: int) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(np.bincount(ids, minlength=n_words))]).astype(np.int64)
-
-
-def _margin(ids: np.ndarray, counts: np.ndarray, n_words: int) -> np.ndarray:
-    # Sums of integers in floating point are exact up to 2^53 pairs.
-    return np.bincount(ids, weights=counts, minlength=n_words).astype(np.int64)
+@njit(cache=True, nogil=True)
+def _both_ways(
+    keys: np.ndarray,
+    counts: np.ndarray,
+    n_words: int,
+    starts: np.ndarray,
+    following: np.ndarray,
+    next_counts: np.ndarray,
+    preceding: np.ndarray,
+    previous_counts: np.ndarray,
+    margins: np.ndarray,
+) -> None:
+    """Write sorted pairs by their first and, after one counting sort, by their second word."""
+    for i in range(len(keys)):
+        first, second = keys[i] // n_words, keys[i] % n_words
+        following[i] = second
+        next_counts[i] = counts[i]
+        starts[0, first + 1] += 1
+        starts[1, second + 1] += 1
+        margins[0, first] += counts[i]
+        margins[1, second] += counts[i]
+    for word in range(n_words):
+        starts[0, word + 1] += starts[0, word]
+        starts[1, word + 1] += starts[1, word]
+    free = starts[1].copy()
+    for i in range(len(keys)):
+        first, second = keys[i] // n_words, keys[i] % n_words
+        preceding[free[second]] = first
+        previous_counts[free[second]] = counts[i]
+        free[second] += 1
 
 
 def class_table(bigrams: Bigrams, labels: np.ndarray, n_classes: int) -> np.ndarray:

@@ -11,31 +11,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from spectragram.clusters.brown import brown_classes
-from spectragram.clusters.counts import PairCounts
+from spectragram.clusters.contexts import ContextCounts
+from spectragram.clusters.counts import CONTEXTS, PairCounts
 from spectragram.clusters.exchange import exchange
 from spectragram.clusters.hierarchy import labels_after, numbered_from_left_to_right
 from spectragram.clusters.information import Bigrams, class_mutual_information, class_table
 from spectragram.clusters.merging import merge_classes
 from spectragram.clusters.model import Model
-from spectragram.clusters.settings import LEARNERS, Schedule, Settings
+from spectragram.clusters.settings import LEARNERS, Settings
 from spectragram.clusters.spectral import spectral_hierarchy, ward_classes, word_vectors
+from spectragram.clusters.unfinished import NOT_KEPT, Unfinished
+from spectragram.engine.progress import Report, progress
 
 __all__ = ["learn"]
+
+MANY_PAIRS = 20_000_000
+"""From here on vectors are made from the pairs as they are, not from a matrix, which takes 32 bytes for each."""
 
 Clustering = tuple[np.ndarray, np.ndarray, dict[str, Any]]
 """Clusters of all words (int32), the tree over them (see hierarchy.py), and facts for the summary."""
 
 
-def learn(counts: PairCounts, settings: Settings) -> tuple[Model, dict[str, Any]]:
-    """Cluster the words that were counted, build the hierarchy and the vectors; also facts for the summary."""
-    words = _Words(counts, settings)
+def learn(counts: PairCounts, settings: Settings, unfinished: Unfinished = NOT_KEPT) -> tuple[Model, dict[str, Any]]:
+    """Cluster the words that were counted, build the hierarchy and the vectors; also facts for the summary.
+
+    ``unfinished`` keeps clusters on the way, and has those of a training that was interrupted.
+    """
+    words = _Words(counts, settings, unfinished)
     labels, merges, facts = _LEARNERS[settings.learner](words)
     labels, merges = numbered_from_left_to_right(labels, merges)
     model = Model(
@@ -55,11 +65,17 @@ class _Words:
 
     counts: PairCounts
     settings: Settings
+    unfinished: Unfinished
+
+    def progress(self, what: str, total: int | None = None) -> AbstractContextManager[Report]:
+        """Progress of a phase, if it is wanted."""
+        return progress(what, total, enabled=self.settings.verbose)
 
     @cached_property
     def bigrams(self) -> Bigrams:
         """Neighbouring words, as the kernels read them."""
-        return Bigrams.from_counts(self.counts.tables[0])
+        memory = self.settings.memory
+        return Bigrams.from_counts(self.counts.tables[0], None if memory is None else memory // 2)
 
     @cached_property
     def vectors(self) -> np.ndarray:
@@ -67,9 +83,18 @@ class _Words:
         n_dimensions = self.settings.dimensions_for(self.n_clusters)
         if n_dimensions == 0:
             return np.zeros((len(self.counts.vocabulary), 0))
-        matrix = self.counts.context_matrix(self.settings.context)
+        matrix: Any = self._context_counts()
         kappa = self.settings.kappa_for(self.counts.n_tokens)
-        return word_vectors(matrix, n_dimensions, kappa, np.random.default_rng(self.settings.seed))[0]
+        rng = np.random.default_rng(self.settings.seed)
+        with self.progress("vectors"):
+            return word_vectors(matrix, n_dimensions, kappa, rng, self.settings.svd_tolerance)[0]
+
+    def _context_counts(self) -> Any:
+        """A sparse matrix, or the pairs as they are where a copy of them would take too much memory."""
+        places = CONTEXTS[self.settings.context]
+        if len(self.counts.tables[0].keys) < MANY_PAIRS or max(places) > 1:
+            return self.counts.context_matrix(self.settings.context)
+        return ContextCounts(self.bigrams, places)
 
     @cached_property
     def n_clusters(self) -> int:
@@ -78,13 +103,13 @@ class _Words:
 
     @property
     def n_words(self) -> int:
-        """Number of words without ``<unk>``."""
-        return self.counts.n_words
+        """Number of words without ``<unk>``, unless it is a word like the others."""
+        return self.counts.n_words if self.settings.unknown_alone else len(self.counts.vocabulary)
 
     @property
     def n_closed(self) -> int:
         """Number of clusters that belong to one word each: 1 if there is ``<unk>``, otherwise 0."""
-        return len(self.counts.vocabulary) - self.counts.n_words
+        return len(self.counts.vocabulary) - self.n_words
 
     @property
     def n_open(self) -> int:
@@ -114,7 +139,12 @@ def _spectral_exchange(words: _Words) -> Clustering:
 
 def _spectral(words: _Words) -> Clustering:
     """The paper's algorithm and nothing else."""
-    labels, gamma = ward_classes(words.vectors[: words.n_words], words.n_open)
+    order = np.arange(words.n_words)
+    if not words.settings.unknown_alone:  # words are sorted by frequency, but <unk> comes last
+        order = np.argsort(-words.counts.vocabulary.counts, kind="stable")
+    found, gamma = ward_classes(words.vectors[order], words.n_open)
+    labels = np.empty_like(found)
+    labels[order] = found
     labels = words.complete(labels, words.n_open)
     return labels, spectral_hierarchy(words.vectors, labels), {"gamma": gamma}
 
@@ -132,45 +162,59 @@ _LEARNERS: dict[str, Callable[[_Words], Clustering]] = dict(
 
 def _refine(words: _Words, start: Callable[[int], np.ndarray], facts: dict[str, Any]) -> Clustering:
     """Refine along each schedule and keep the clustering with the highest mutual information."""
-    refined = [_refine_once(words, start, schedule) for schedule in words.settings.schedules]
+    refined = [_refine_once(words, start, number) for number in range(len(words.settings.schedules))]
     labels, _ = max(refined, key=lambda found: class_mutual_information(words.bigrams, found[0]))
     facts["passes"] = sum(n_passes for _, n_passes in refined)
     return labels, _hierarchy(words, labels), facts
 
 
-def _refine_once(words: _Words, start: Callable[[int], np.ndarray], schedule: Schedule) -> tuple[np.ndarray, int]:
+def _refine_once(words: _Words, start: Callable[[int], np.ndarray], number: int) -> tuple[np.ndarray, int]:
     """From many clusters to few: at each stage merge what costs least, then move words to where they fit best.
 
     Having more clusters than wanted leaves room for corrections. Merging them in several steps, with moves in between,
     ends at a higher mutual information than moving words alone. Returns labels and the number of passes.
     """
+    schedule = words.settings.schedules[number]
     wanted = (int(size * words.n_clusters) - words.n_closed for size in schedule.sizes)
     sizes = sorted({min(n_open, words.n_words) for n_open in wanted}, reverse=True)
-    labels = words.complete(start(sizes[0]), sizes[0])
-    n_passes = 0
+    place = words.unfinished.place(number)
+    labels = words.complete(start(sizes[0]), sizes[0]) if place.labels is None else place.labels
+    n_passes = place.n_passes
     for stage, n_open in enumerate(sizes):
-        if stage > 0:
+        if stage < place.stage:
+            continue
+        made = place.passes if stage == place.stage else 0
+        if stage > 0 and made == 0:
             labels = _merge(words, labels, sizes[stage - 1], n_open)
-        labels, gains = exchange(
-            words.bigrams,
-            labels,
-            n_classes=n_open + words.n_closed,
-            n_movable=words.n_words,
-            max_passes=schedule.passes_at(stage, len(sizes)),
-            tolerance=schedule.tolerance,
-            n_jobs=words.settings.n_jobs,
-        )
-        n_passes += len(gains)
+        left = schedule.passes_at(stage, len(sizes)) - made
+        n_classes = n_open + words.n_closed
+        if left > 0 and not (made and place.last_gain < schedule.tolerance):
+            keep = partial(words.unfinished.keep, number, stage, made, n_passes)
+            with words.progress(f"moving words among {n_classes} classes", left * words.n_words) as report:
+                labels, gains = exchange(
+                    words.bigrams,
+                    labels,
+                    n_classes=n_classes,
+                    n_movable=words.n_words,
+                    max_passes=left,
+                    tolerance=schedule.tolerance,
+                    n_jobs=words.settings.n_jobs,
+                    report=report,
+                    after_pass=keep,
+                )
+            n_passes += len(gains)
     return labels, n_passes
 
 
 def _merge(words: _Words, labels: np.ndarray, before: int, after: int) -> np.ndarray:
     table = class_table(words.bigrams, labels, before + words.n_closed)
-    merges, _ = merge_classes(table, before, after, n_jobs=words.settings.n_jobs)
+    with words.progress(f"merging {before} classes into {after}"):
+        merges, _ = merge_classes(table, before, after, n_jobs=words.settings.n_jobs)
     return labels_after(merges, len(table))[labels]
 
 
 def _hierarchy(words: _Words, labels: np.ndarray) -> np.ndarray:
     """The tree over clusters, by merges that lose the least mutual information."""
     table = class_table(words.bigrams, labels, words.n_clusters)
-    return merge_classes(table, words.n_clusters, 1, n_jobs=words.settings.n_jobs)[0]
+    with words.progress("hierarchy"):
+        return merge_classes(table, words.n_clusters, 1, n_jobs=words.settings.n_jobs)[0]

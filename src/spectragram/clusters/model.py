@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from spectragram.clusters.counts import PairCounter, TextOptions
+from spectragram.clusters.counts import TEXT_OPTIONS, PairCounter, StreamPairs, TextOptions
 from spectragram.clusters.hierarchy import bit_strings, is_tree
 from spectragram.data.corpus import Corpus, Vocabulary
 from spectragram.data.inputs import WordLists, is_path
@@ -18,6 +18,7 @@ from spectragram.data.text import encode_blocks
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.metrics.clusters import mutual_information
+from spectragram.schema import Array, Part, Schema
 
 __all__ = ["Model"]
 
@@ -77,6 +78,10 @@ class Model:
 
         Unknown words count as one cluster, that of ``<unk>`` or one more.
         """
+        return self.scores_of(*self.class_pairs(X))
+
+    def class_pairs(self, X: WordLists) -> tuple[StreamPairs, np.ndarray]:
+        """Pairs of neighbouring clusters in a text, and how often each was seen, (n_clusters + 1,): others are last."""
         m = self.n_clusters
         of_token = np.append(self.clusters, np.int32(m))
         counter = PairCounter(m + 1, 1, self.options.boundaries)
@@ -85,7 +90,11 @@ class Model:
             classes = of_token[block.tokens]
             counter.add(classes, block.offsets)
             seen += np.bincount(classes, minlength=m + 1)
-        pairs = counter.result().tables[0]
+        return counter.result(), seen
+
+    def scores_of(self, counted: StreamPairs, seen: np.ndarray) -> dict[str, float]:
+        """:meth:`scores`, from what :meth:`class_pairs` gives."""
+        m, pairs = self.n_clusters, counted.tables[0]
         if not len(pairs.keys):
             raise InputError("the text has no two words in a row", remedy="give text with at least two words")
         table = np.zeros((m + 1) ** 2, np.int64)
@@ -103,6 +112,22 @@ class Model:
             spelling = {"lower": self.options.lower, "fold_digits": self.options.fold_digits}
             return encode_blocks(X, self.vocabulary, keep_empty=keep_empty, **spelling)
         return iter([Corpus.from_sequences(self.options.word_lists(X), self.vocabulary)])
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Word clusters",
+        "The cluster of every word, the tree over clusters, vectors.",
+        values={"options": TEXT_OPTIONS},
+        arrays={
+            "clusters": Array("i4", ("n_words",), "the cluster of each word", least=0, below="n_merges + 1"),
+            "merges": Array("i8", ("n_merges", 2), "the tree over clusters", rule=("a tree", is_tree)),
+            "vectors": Array("f4", ("n_words", "n_dimensions"), "a vector for each word"),
+            "class_counts": Array(
+                "i8", ("n_merges + 1", "n_merges + 1"), "how often one cluster precedes another", least=0, most=2**53
+            ),
+        },
+        parts={"vocabulary": Part(Vocabulary.SCHEMA, {"n_words": "n_words"})},
+        sizes={"n_words": 1},
+    )
 
     def to_state(self) -> State:
         """Plain values, and arrays with the words among them."""

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from spectragram.clusters.counts import CONTEXTS, PairCounts, TextOptions
+from spectragram.clusters.spectral import SVD_TOLERANCE
 from spectragram.data.corpus import UNKNOWN
-from spectragram.engine import resolve_jobs
+from spectragram.engine import parse_memory, require_memory, resolve_jobs
 from spectragram.errors import ParameterError
 
 if TYPE_CHECKING:
     from spectragram.clusters.estimator import WordClusters
 
-__all__ = ["LEARNERS", "PRESETS", "Schedule", "Settings", "settings_of"]
+__all__ = ["LEARNERS", "PRESETS", "RECIPES", "Schedule", "Settings", "settings_of"]
 
 LEARNERS = ("exchange", "spectral", "spectral+exchange", "brown")
 
@@ -30,6 +31,11 @@ Brown corpus, where mutual information is highest for values between 1 and 50 (d
 KAPPA_FOR_NEIGHBOURS = 20
 """The same for vectors that serve to find similar words: ten times the smoothing, so that a rare word is less easily
 the nearest neighbour of a frequent one. Chosen by hand, not tuned."""
+
+
+BASE_BYTES, CELL_BYTES, VECTOR_BYTES = 250 * 10**6, 48, 60
+"""Memory of the process before it begins; of a cell of the table of classes, kept twice while words move and three
+times while classes merge; and of a word and dimension while vectors are made, a guess. None was measured."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,27 @@ PRESETS: dict[str, dict[str, Any]] = {
 ends in another local optimum, a little better or worse by luck, so ``best`` tries several and keeps the best."""
 
 
+RECIPES: dict[str, dict[str, Any]] = {
+    "ours": {
+        "learner": "exchange",
+        "context": "LR1",
+        "svd_tolerance": SVD_TOLERANCE,
+        "unknown_alone": True,
+    },
+    "paper": {
+        "n_clusters": 1000,
+        "learner": "spectral",
+        "context": "LR1",
+        "kappa": 200.0,
+        "svd_tolerance": 1e-10,
+        "unknown_alone": False,
+    },
+}
+"""``paper`` is Stratos et al. 2014, figures 4 and 5, with the settings of its table 1 (50,000 words): 1000 clusters,
+one word to the left and right, kappa = 200; the token that replaces rare words is a word like the others. Table 2 has
+``context="LR2", kappa=5000``. ``ours`` chooses kappa by the length of the text."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """Checked parameters of :class:`~spectragram.clusters.WordClusters`, which documents them."""
@@ -83,9 +110,13 @@ class Settings:
     n_dimensions: int
     context: str
     kappa: float | None
+    svd_tolerance: float
+    unknown_alone: bool
     options: TextOptions
     seed: int
     n_jobs: int
+    memory: int | None
+    verbose: bool
 
     @property
     def window(self) -> int:
@@ -95,7 +126,7 @@ class Settings:
     def clusters_for(self, counts: PairCounts) -> int:
         """Number of clusters: what was asked for, if the words allow it, or what suits them."""
         n_all = len(counts.vocabulary)
-        least = n_all - counts.n_words + 1
+        least = n_all - counts.n_words + 1 if self.unknown_alone else 1
         if self.n_clusters is None:
             return max(least, min(DEFAULT_CLUSTERS, n_all // WORDS_PER_CLUSTER))
         if not least <= self.n_clusters <= n_all:
@@ -107,6 +138,18 @@ class Settings:
                 remedy=f"ask for {least} to {n_all} clusters, or keep more words",
             )
         return self.n_clusters
+
+    def require_memory(self) -> None:
+        """Refuse, before anything is counted, what cannot fit: tables of classes, and vectors while they are made."""
+        n_clusters = self.n_clusters or DEFAULT_CLUSTERS
+        most = n_clusters * max(size for schedule in self.schedules for size in schedule.sizes)
+        vectors = (self.max_vocabulary or 0) * VECTOR_BYTES * self.dimensions_for(n_clusters)
+        require_memory(
+            BASE_BYTES + max(CELL_BYTES * most**2, vectors),
+            f"{n_clusters} clusters of {self.max_vocabulary or 'all'} words",
+            "ask for fewer clusters, dimensions or words, or allow more memory",
+            self.memory,
+        )
 
     def dimensions_for(self, n_clusters: int) -> int:
         """Length of the word vectors: the paper's method needs as many dimensions as clusters, its refinement two."""
@@ -124,24 +167,29 @@ class Settings:
 
 def settings_of(estimator: WordClusters) -> Settings:
     """The parameters of an estimator; those that cannot be used are refused."""
-    estimator._choose("learner", estimator.learner, LEARNERS)
-    chosen = estimator._with_preset(PRESETS)
-    estimator._choose("context", estimator.context, tuple(CONTEXTS))
+    chosen = estimator._with_preset(PRESETS, RECIPES)
+    estimator._choose("learner", chosen["learner"], LEARNERS)
+    estimator._choose("context", chosen["context"], tuple(CONTEXTS))
+    estimator._check_share("svd_tolerance")
     estimator._check_whole("n_clusters")
     estimator._check_whole("max_vocabulary")
     estimator._check_whole("min_count", or_else=())
     estimator._check_whole("n_dimensions", 0, or_else=())
     estimator._check_number("kappa")
     return Settings(
-        learner=estimator.learner,
-        n_clusters=estimator.n_clusters,
+        learner=chosen["learner"],
+        n_clusters=chosen.get("n_clusters", estimator.n_clusters),
         schedules=chosen["schedules"],
         max_vocabulary=estimator.max_vocabulary,
         min_count=estimator.min_count,
         n_dimensions=estimator.n_dimensions,
-        context=estimator.context,
-        kappa=estimator.kappa,
+        context=chosen["context"],
+        kappa=chosen.get("kappa", estimator.kappa),
+        svd_tolerance=chosen["svd_tolerance"],
+        unknown_alone=bool(chosen["unknown_alone"]) or chosen["learner"] != "spectral",
         options=TextOptions(estimator.lower, estimator.fold_digits, estimator.boundaries),
         seed=estimator.random_state,
         n_jobs=resolve_jobs(estimator.n_jobs),
+        memory=parse_memory(estimator.memory),
+        verbose=estimator.verbose,
     )

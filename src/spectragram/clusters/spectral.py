@@ -19,10 +19,13 @@ If the text comes from a Brown model, rows of M are equal exactly for words of t
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse
 from numba import njit
 
+from spectragram.clusters.contexts import ContextCounts
 from spectragram.clusters.hierarchy import labels_after
 from spectragram.engine import single_threaded_blas
 from spectragram.spectral.subspace import find_subspace
@@ -38,7 +41,7 @@ SMALLEST = 1e-300
 
 
 def word_vectors(
-    context_counts: scipy.sparse.csr_matrix,
+    context_counts: scipy.sparse.csr_matrix | ContextCounts,
     n_dimensions: int,
     kappa: float,
     rng: np.random.Generator,
@@ -48,7 +51,7 @@ def word_vectors(
 
     Parameters
     ----------
-    context_counts : sparse matrix, shape (n, e)
+    context_counts : sparse matrix or ContextCounts, shape (n, e)
         How often each word has each context. Probabilities work as well.
     n_dimensions : int
         Rank of the decomposition. Counts of a lower rank give vectors of that length.
@@ -67,16 +70,27 @@ def word_vectors(
     """
     n, e = context_counts.shape
     places = max(1, e // n)
-    u = np.asarray(context_counts.sum(axis=1)).ravel() / places
-    v = np.asarray(context_counts.sum(axis=0)).ravel()
+    rows, v = _margins(context_counts)
+    u = rows / places
     # Omega = diag(u + kappa)^-1/2 B diag(v + kappa)^-1/2; the number of tokens cancels.
-    scaled = scipy.sparse.diags_array(_inverse_root(u + kappa)) @ context_counts
-    scaled = (scaled @ scipy.sparse.diags_array(_inverse_root(v + kappa))).tocsr()
+    scaled = _scaled(context_counts, _inverse_root(u + kappa), _inverse_root(v + kappa))
     # The blocks are narrow: BLAS threads would cost more than they save, and could change the last digits.
     with single_threaded_blas():
         subspace = find_subspace(scaled, n_dimensions, tolerance=tolerance, rng=rng, truncate=True)
     length = np.linalg.norm(subspace.left, axis=1, keepdims=True)
     return subspace.left / np.maximum(length, SMALLEST), subspace.singular_values
+
+
+def _margins(context_counts: scipy.sparse.csr_matrix | ContextCounts) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(context_counts, ContextCounts):
+        return context_counts.margins()
+    return np.asarray(context_counts.sum(axis=1)).ravel(), np.asarray(context_counts.sum(axis=0)).ravel()
+
+
+def _scaled(context_counts: scipy.sparse.csr_matrix | ContextCounts, rows: np.ndarray, columns: np.ndarray) -> Any:
+    if isinstance(context_counts, ContextCounts):
+        return context_counts.scaled(rows, columns)
+    return (scipy.sparse.diags_array(rows) @ context_counts @ scipy.sparse.diags_array(columns)).tocsr()
 
 
 def _inverse_root(margin: np.ndarray) -> np.ndarray:
@@ -156,7 +170,11 @@ def _tighten(
     nearest: np.ndarray,
     tight: np.ndarray,
 ) -> None:
-    """Find the nearest cluster of c. The bounds of clusters to which c is nearer than they said become tight too."""
+    """Find the nearest cluster of c.
+
+    Bounds of other clusters stay as they are, even of those to which c is nearer than they say: the pair is found from
+    the side of c. Lowering them as well gives the same merges with many more bounds to tighten later.
+    """
     _costs(centroids, size, n_active, c, cost)
     bound[c] = np.inf
     tight[c] = True
@@ -165,10 +183,6 @@ def _tighten(
         if cost[other] < bound[c]:
             bound[c] = cost[other]
             nearest[c] = other
-        if cost[other] < bound[other]:
-            bound[other] = cost[other]
-            nearest[other] = c
-            tight[other] = True
 
 
 @njit(cache=True, nogil=True)
@@ -196,6 +210,9 @@ def _ward(points: np.ndarray, sizes: np.ndarray, max_active: int, n_left: int) -
             entered += 1
             bound[n_active - 1] = np.inf
             _tighten(centroids, size, n_active, n_active - 1, cost, bound, nearest, tight)
+            if entered == max_active - 1:  # step 1 of figure 5
+                for c in range(n_active):
+                    _tighten(centroids, size, n_active, c, cost, bound, nearest, tight)
         c = int(np.argmin(bound[:n_active]))
         while not tight[c]:
             _tighten(centroids, size, n_active, c, cost, bound, nearest, tight)

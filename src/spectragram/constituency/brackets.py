@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from spectragram.data.trees import ROOTS, Tree, make_tree
 from spectragram.estimator import State
 from spectragram.inference.chart_coarse import span_id
 from spectragram.inference.chart_decode import best_brackets
+from spectragram.schema import Array, Maybe, Schema, Strings, Text
 
 __all__ = ["LabelSet", "SpanPosteriors", "bracket_tree"]
 
@@ -76,6 +77,20 @@ class LabelSet:
         # Add-one smoothing: a label that is in no chain is in the middle.
         height = (above + 0.5) / (above + below + 1.0)
         return cls(phrases, list(productions.labels[:n_tags]), height, outer_label, top)
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Labels of trees",
+        "The labels of phrases and of words.",
+        values={
+            "outer": Maybe(Text("the label around every tree")),
+            "top": Text("the most frequent label of whole sentences"),
+        },
+        arrays={
+            "phrases": Strings("n_phrases", "labels of phrases", distinct=True),
+            "tags": Strings("n_tags", "labels of words"),
+            "height": Array("f8", ("n_phrases",), "where a label stands in chains of unary rules"),
+        },
+    )
 
     def to_state(self) -> State:
         """Plain values, and arrays and lists of strings, for model files."""

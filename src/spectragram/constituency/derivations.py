@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from spectragram.constituency.constraints import chart_constraints, exact_constraints
 from spectragram.constituency.model import Grammar, Member
 from spectragram.constituency.parsing import Status, posteriors, prune
 from spectragram.data.binarization import unbinarize
+from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.data.trees import Tree, make_tree
 from spectragram.inference.chart_decode import viterbi
@@ -21,7 +23,7 @@ from spectragram.inference.chart_forest import Posteriors
 from spectragram.inference.chart_rules import Forest
 from spectragram.inference.fixed_tree import Nodes, tree_values
 
-__all__ = ["best_derivation", "k_best_derivations"]
+__all__ = ["best_derivation", "k_best_derivations", "tree_log_prob"]
 
 FLOOR = 1e-12
 """Posteriors are raised to this before their logarithm is taken, since signed models have negative ones. Any value far
@@ -33,20 +35,36 @@ Nodelist = list[tuple[int, int, int]]
 """Kind, symbol and rule of the nodes of a derivation, children before parents."""
 
 
-def best_derivation(grammar: Grammar, words: Sequence[str], decoder: str) -> tuple[Tree | None, Status, int]:
-    """The best tree by ``max-rule`` or ``goodman``, or None if there is no parse.
+def _forest(grammar: Grammar, words: Sequence[str], given: SpanConstraints | None) -> tuple[Forest | None, Status]:
+    """The forest of the trees that agree with what is given."""
+    if given is None or given.is_empty:
+        return prune(grammar, words)
+    known = chart_constraints(grammar, given)
+    return (None, Status.GLUED) if known is None else prune(grammar, words, known=known)
 
-    If the grammar has several members, their products are multiplied or their sums added up. Also the status of the
-    sentence, and the number of negative posteriors.
+
+def best_derivation(
+    grammar: Grammar,
+    words: Sequence[str],
+    decoder: str,
+    given: SpanConstraints | None = None,
+    *,
+    absolute: bool = True,
+) -> tuple[Tree | None, Status, int]:
+    """The best tree by ``max-rule`` or ``goodman``, or None if there is no parse that agrees with what is ``given``.
+
+    If the grammar has several members, their products are multiplied or their sums added up. ``goodman`` adds up
+    absolute values unless ``absolute`` is False. Also the status of the sentence, and the number of negative
+    posteriors.
     """
-    forest, status = prune(grammar, words)
+    forest, status = _forest(grammar, words, given)
     if forest is None:
         return None, status, 0
     found = [posteriors(grammar, member, forest, words) for member in grammar.members]
     good = [value for value in found if value.sign != 0.0]
     if not good:
         return None, status, 0
-    edges, links, items = _weights(forest, good, decoder)
+    edges, links, items = _weights(forest, good, decoder, absolute)
     choice, _, root = viterbi(forest, edges, links, items, np.zeros(grammar.rules.n_symbols))
     if root < 0:
         return None, status, 0
@@ -54,13 +72,17 @@ def best_derivation(grammar: Grammar, words: Sequence[str], decoder: str) -> tup
     return _tree(grammar, nodes, words), status, sum(value.n_negative for value in good)
 
 
-def _weights(forest: Forest, found: Sequence[Posteriors], decoder: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _weights(
+    forest: Forest, found: Sequence[Posteriors], decoder: str, absolute: bool = True
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights of edges, links and bottom items, which a decoder adds up."""
     if decoder == "goodman":
+        # Posteriors are mu / p(x). Where the estimate of p(x) is negative, mu itself has the other sign.
         items, links = (
-            np.abs(np.mean(parts, axis=0))
+            np.mean([part if absolute else value.sign * part for part, value in zip(parts, found, strict=True)], axis=0)
             for parts in zip(*((value.items, value.links) for value in found), strict=True)
         )
+        items, links = (np.abs(items), np.abs(links)) if absolute else (items, links)
         # Links count too: they choose between the labels of unary rules and none.
         return np.zeros(len(found[0].edges)), links, items
     edges, links, items = (
@@ -106,12 +128,15 @@ def _tree(grammar: Grammar, nodes: Nodelist, words: Sequence[str]) -> Tree:
     return tree if outer is None else make_tree(outer, (tree,))
 
 
-def k_best_derivations(grammar: Grammar, words: Sequence[str], k: int) -> tuple[list[tuple[Tree, float]], int]:
+def k_best_derivations(
+    grammar: Grammar, words: Sequence[str], k: int, given: SpanConstraints | None = None
+) -> tuple[list[tuple[Tree, float]], int]:
     """The different trees of the ``k`` best derivations by the max-rule score, each with log p(tree | sentence).
 
-    Scores and probabilities are those of the first member. Also the number of negative posteriors.
+    Only trees that agree with what is ``given`` count. Scores and probabilities are those of the first member. Also the
+    number of negative posteriors.
     """
-    forest, _ = prune(grammar, words)
+    forest, _ = _forest(grammar, words, given)
     if forest is None:
         return [], 0
     found = posteriors(grammar, grammar.members[0], forest, words)
@@ -124,6 +149,23 @@ def k_best_derivations(grammar: Grammar, words: Sequence[str], k: int) -> tuple[
         # With the binarisation "head", several derivations can stand for one tree.
         shares[tree] = float(np.logaddexp(shares.get(tree, -np.inf), share))
     return list(shares.items()), found.n_negative
+
+
+def tree_log_prob(grammar: Grammar, tree: Tree, given: SpanConstraints | None = None) -> float:
+    """log p(tree | its words, what is given) under the first member; minus infinity if the grammar cannot derive it.
+
+    It is the share of the forest of this tree alone in the forest of all trees that agree with what is given.
+    """
+    words = tree.leaves()
+    known = exact_constraints(grammar, tree)
+    alone = None if known is None else prune(grammar, words, known=known)[0]
+    every, _ = _forest(grammar, words, given)
+    if alone is None or every is None:
+        return -np.inf
+    member = grammar.members[0]
+    own, whole = posteriors(grammar, member, alone, words), posteriors(grammar, member, every, words)
+    # Pruning may leave this very tree out of the sum.
+    return min(own.log_value - whole.log_value, 0.0) if own.sign * whole.sign > 0.0 else -np.inf
 
 
 def _k_best(forest: Forest, edges: np.ndarray, links: np.ndarray, items: np.ndarray, k: int) -> list[Nodelist]:
@@ -198,5 +240,5 @@ def _log_value(member: Member, nodes: Nodelist, words: Sequence[str]) -> float:
             kept[n] = kept[left[n]] = 0
         waiting.append(n)
     bounds = np.array([0, len(nodes)], np.int64)
-    tree = Nodes(kind.astype(np.int8), symbol, rule, left, right, kept, bounds)
+    tree = Nodes(kind.astype(np.int8), symbol, rule, left, right, kept, bounds, np.ones(1))
     return float(tree_values(member.operators, lexical, tree)[1][0])

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -54,20 +55,28 @@ class FeatureColumns:
     ----------
     inside, outside : int32 arrays, shape (n_nodes, n_templates)
         Equal numbers in a column are the same feature, and nodes of different labels never share one. -1 says that the
-        template does not apply; it applies to all nodes of a label or to none.
+        template does not apply; it applies to all nodes of a label or to none. Or sparse matrices of the values of a
+        user's own features (:mod:`spectragram.constituency.nodes`).
     """
 
-    inside: np.ndarray
-    outside: np.ndarray
+    inside: Any
+    outside: Any
 
 
-def extract_features(treebank: Treebank, head_rules: HeadRules, known: Container[str] = ()) -> FeatureColumns:
-    """All templates for all nodes; ``known`` holds lower-case words, for the classes of capitalised ones."""
+def extract_features(
+    treebank: Treebank, head_rules: HeadRules, known: Container[str] = (), *, exact_words: bool = False
+) -> FeatureColumns:
+    """All templates for all nodes; ``known`` holds lower-case words, for the classes of capitalised ones.
+
+    With ``exact_words`` the first template of a tag is the word as it is, not in lower case.
+    """
     context = _Context(treebank, head_rules, known)
     symbol, left, right, parent = treebank.symbol, treebank.left, treebank.right, treebank.parent
     rule = treebank.production
     lexical = treebank.kind == LEXICAL
     word, shape, suffix = context.word_columns()
+    if exact_words:
+        word[treebank.leaves] = treebank.sentences.tokens
     inside = [
         np.where(lexical, word, rule),
         np.where(lexical, shape, _at(symbol, left) + 1),
@@ -254,6 +263,7 @@ def project_labels(
     noise: float = 0.0,
     random_state: int = 0,
     n_jobs: int = 1,
+    how: views.Decomposition = DECOMPOSITION,
 ) -> list[Projection]:
     """Steps 0 and 1 of figure 4: a projection for every symbol.
 
@@ -268,6 +278,7 @@ def project_labels(
     noise : float
         Perturbs the features, see :meth:`spectragram.learning.views.View.of`.
     random_state, n_jobs : int
+    how : Decomposition
     """
     found = views.project_labels(
         columns.inside,
@@ -275,7 +286,7 @@ def project_labels(
         symbol,
         n_symbols,
         lambda n_nodes: n_states,
-        DECOMPOSITION,
+        how,
         noise=noise,
         seed=random_state,
         n_jobs=n_jobs,

@@ -1,20 +1,23 @@
 """A trained parser: everything that parsing needs, and how model files hold it.
 
-Model     the grammars of a parser, one for each binarisation, and the decoder
+Model     the grammars of a parser, one for each binarisation, the factors beside them, and the decoder
 Grammar   the rules of one binarisation, a coarse PCFG and a small model that prune, and the members of the ensemble
 Member    weights for the rules and words of a grammar: one model with hidden states
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.constituency.brackets import LabelSet
+from spectragram.constituency.factors import Factors
 from spectragram.constituency.lexicon import Lexicon, WordTable
-from spectragram.constituency.settings import DECODERS
+from spectragram.constituency.settings import DECODERS, Thresholds
 from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.productions import Productions
 from spectragram.estimator import State, prefixed, without_prefix
@@ -27,10 +30,15 @@ from spectragram.inference.chart_rules import (
     make_rules,
     make_weights,
 )
+from spectragram.schema import Array, Flag, ListOf, Number, Part, Parts, Schema, Text, Whole
 
 __all__ = ["Grammar", "Member", "Model", "Thresholds", "rules_of"]
 
 OPERATORS = ("binary", "unary", "kept", "root")
+SMALLEST_DIVISOR = 1e-30
+"""Divisors are positive; smaller ones would make infinite vectors."""
+OF_MEMBER = {name: name for name in ("n_tags", "n_symbols", "n_rows")}
+"""Sizes that members share with their grammar."""
 LEXICON = ("values", "divisor", "mean")
 
 
@@ -39,14 +47,27 @@ def rules_of(productions: Productions) -> Rules:
     return make_rules(productions.binary, productions.unary[:, :2], productions.n_symbols)
 
 
-class Thresholds(NamedTuple):
-    """Smallest posteriors that pruning keeps, after the coarse and after the middle pass.
+def _states_fit(values: Mapping[str, Any], arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> str | None:
+    """Whether vectors of words and of symbols are as long as there are states."""
+    n_states = arrays["n_states"]
+    if n_states[: sizes["n_tags"]].max(initial=1) > sizes["width"]:
+        return "array 'n_states' gives a tag more states than array 'values' has columns"
+    if n_states.sum() != sizes["n_all_states"]:
+        return f"array 'kept' has {sizes['n_all_states']} entries for {n_states.sum()} states"
+    return None
 
-    Chosen by hand, not tuned: larger values are faster and lose more parses. For a plain PCFG 1e-4 to 1e-5 is usual.
-    """
 
-    coarse: float = 3e-5
-    middle: float = 1e-4
+def _grammar_fits(values: Mapping[str, Any], arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> str | None:
+    """Whether the weights of rules are as many as the states of their symbols make."""
+    for name in ("coarse", "middle", *(f"member{number}" for number in range(sizes["n_members"]))):
+        n_states = arrays[f"{name}.n_states"].astype(np.int64)
+        if name == "coarse" and (n_states != 1).any():
+            return "array 'coarse.n_states' is not 1 for every symbol"
+        for kind, columns in (("binary", 3), ("unary", 2)):
+            wanted = n_states[arrays[f"rules.{kind}"][:, :columns]].prod(axis=1).sum()
+            if len(arrays[f"{name}.{kind}"]) != wanted:
+                return f"array '{name}.{kind}' has {len(arrays[f'{name}.{kind}'])} weights, not {wanted}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -67,6 +88,26 @@ class Member:
             part.astype(np.float32).astype(np.float64) for part in (lexicon.values, lexicon.divisor, lexicon.mean)
         )
         return Member(self.operators.rounded(), Lexicon(lexicon.table, values, divisor, mean, lexicon.smooth))
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Member of a grammar",
+        "Weights of rules, and vectors of words, for every hidden state.",
+        arrays={
+            "n_states": Array("i4", ("n_symbols",), "hidden states of each symbol", least=1, most=2**15),
+            "binary": Array("f4", ("n_binary_weights",), "a tensor for each binary rule: parent, left, right"),
+            "unary": Array("f4", ("n_unary_weights",), "a matrix for each unary rule: parent, child"),
+            "kept": Array("f4", ("n_all_states",), "weights of nodes without a unary rule"),
+            "root": Array("f4", ("n_all_states",), "weights at the root"),
+            "values": Array("f4", ("n_rows", "width"), "sums over the tokens of each row of the table of words"),
+            "divisor": Array(
+                "f4", ("n_tags", "width"), "what they are divided by; infinite beyond the states of a tag",
+                least=SMALLEST_DIVISOR, any_float=True,
+            ),
+            "mean": Array("f4", ("n_tags", "width"), "the vector of a token about which nothing is known"),
+            "smooth": Array("f8", (1,), "share of a vector that does not depend on the word", least=0, most=1),
+        },
+        rule=_states_fit,
+    )  # fmt: skip
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The weights in single precision, by name."""
@@ -133,10 +174,55 @@ class Grammar:
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "label_maps", _label_maps(self.productions, self.labels))
 
+    @cached_property
+    def link_chains(self) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """The labels that each kept symbol, and each unary rule with its child, shows over a span, top first.
+
+        Rules are in the order of ``rules.by_child``.
+        """
+        shown, start, chains = self.label_maps
+        kept: list[tuple[int, ...]] = [(label,) if label >= 0 else () for label in shown.tolist()]
+        unary = [
+            (*chains[start[u] : start[u + 1]].tolist(), *kept[self.rules.unary[u, 1]])
+            for u in self.rules.by_child[:, 1].tolist()
+        ]
+        return kept, unary
+
+    @cached_property
+    def link_labels(self) -> tuple[np.ndarray, np.ndarray]:
+        """The same as sets: bool (n_symbols, n_phrases) and (n_unary, n_phrases)."""
+        found = []
+        for chains in self.link_chains:
+            table = np.zeros((len(chains), len(self.labels.phrases)), bool)
+            rows = np.repeat(np.arange(len(chains)), [len(chain) for chain in chains])
+            table[rows, [label for chain in chains for label in chain]] = True
+            found.append(table)
+        return found[0], found[1]
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Grammar",
+        "One binarisation of the treebank: a plain grammar, one with few states, and the members of the ensemble.",
+        values={
+            "thresholds": ListOf(Number(most=1.0), "smallest posteriors that pruning keeps", size=2),
+            "n_members": Whole("how many members there are", least=1, size="n_members"),
+            "likely_tags": Number("smallest value of a tag, as a share of the best one; 1e-5 if missing", most=1.0),
+        },
+        optional=("likely_tags",),
+        parts={
+            "rules": Part(Productions.SCHEMA, {"n_tags": "n_tags", "n_symbols": "n_symbols"}, values="productions"),
+            "coarse": Part(Member.SCHEMA, OF_MEMBER, values=None),
+            "middle": Part(Member.SCHEMA, OF_MEMBER, values=None),
+            "member": Parts(Member.SCHEMA, "n_members", OF_MEMBER),
+        },
+        rule=_grammar_fits,
+    )
+
     def to_state(self) -> State:
         """Values and arrays of the grammar, without its labels and words, which all grammars of a model share."""
         productions, rules = self.productions.to_state()
-        values = {"productions": productions, "thresholds": list(self.thresholds), "n_members": len(self.members)}
+        values = {"productions": productions, "thresholds": list(self.thresholds)[:2], "n_members": len(self.members)}
+        if self.thresholds.tags != Thresholds().tags:
+            values["likely_tags"] = self.thresholds.tags
         arrays = prefixed("rules", rules)
         arrays |= prefixed("coarse", self.coarse.to_arrays()) | prefixed("middle", self.middle.to_arrays())
         for number, member in enumerate(self.members):
@@ -152,7 +238,9 @@ class Grammar:
         coarse, middle, *members = (Member.from_arrays(rules, words, without_prefix(name, arrays)) for name in names)
         if not members:
             raise ValueError("a grammar without members")
-        return cls(productions, rules, labels, coarse, middle, tuple(members), Thresholds(*values["thresholds"]))
+        thresholds = Thresholds(*values["thresholds"])
+        thresholds = thresholds._replace(tags=values.get("likely_tags", thresholds.tags))
+        return cls(productions, rules, labels, coarse, middle, tuple(members), thresholds)
 
 
 def _label_maps(productions: Productions, labels: LabelSet) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -183,11 +271,17 @@ class Model:
     probabilistic : bool
         Whether the members are probability distributions. Those of the learner ``spectral`` are not: their values can
         be negative.
+    absolute : bool
+        Whether ``goodman`` adds up absolute values of marginals; if not, it adds them up as they are.
+    factors : Factors or None
+        What multiplies the odds of brackets.
     """
 
     grammars: tuple[Grammar, ...]
     decoder: str
     probabilistic: bool
+    absolute: bool = True
+    factors: Factors | None = None
 
     @property
     def labels(self) -> LabelSet:
@@ -199,6 +293,24 @@ class Model:
         """The words of the treebank."""
         return self.grammars[0].coarse.lexicon.table
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Constituency parser",
+        "Grammars over the same labels and words.",
+        values={
+            "decoder": Text("how trees are chosen", choices=DECODERS),
+            "probabilistic": Flag("whether the members are probability distributions"),
+            "absolute": Flag("whether goodman adds up absolute values of marginals; it does if it is missing"),
+        },
+        optional=("absolute",),
+        parts={
+            "labels": Part(LabelSet.SCHEMA, {"n_tags": "n_tags"}),
+            "words": Part(WordTable.SCHEMA, {"n_tags": "n_tags", "n_rows": "n_rows"}),
+            "grammar": Parts(Grammar.SCHEMA, "n_grammars", {"n_tags": "n_tags", "n_rows": "n_rows"}, values="grammars"),
+            "factors": Part(Factors.SCHEMA, values=None, optional=True),
+        },
+        sizes={"n_grammars": 1},
+    )
+
     def to_state(self) -> State:
         """Plain values, and named arrays and lists of strings, for a model file."""
         labels, label_arrays = self.labels.to_state()
@@ -209,7 +321,11 @@ class Model:
             values, part = grammar.to_state()
             grammars.append(values)
             arrays |= prefixed(f"grammar{number}", part)
+        if self.factors is not None:
+            arrays |= prefixed("factors", self.factors.to_arrays())
         shared = {"decoder": self.decoder, "probabilistic": self.probabilistic, "labels": labels, "words": words}
+        if not self.absolute:
+            shared["absolute"] = False
         return shared | {"grammars": grammars}, arrays
 
     @classmethod
@@ -223,4 +339,11 @@ class Model:
             Grammar.from_state(state, without_prefix(f"grammar{number}", arrays), labels, words)
             for number, state in enumerate(values["grammars"])
         )
-        return cls(grammars, values["decoder"], bool(values["probabilistic"]))
+        of_factors = without_prefix("factors", arrays)
+        return cls(
+            grammars,
+            values["decoder"],
+            bool(values["probabilistic"]),
+            bool(values.get("absolute", True)),
+            Factors.from_arrays(of_factors) if of_factors else None,
+        )

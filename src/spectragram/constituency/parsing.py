@@ -16,14 +16,16 @@ from enum import IntEnum
 import numpy as np
 
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
+from spectragram.constituency.constraints import Known, chart_constraints
 from spectragram.constituency.model import Grammar, Member
+from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads
 from spectragram.inference.chart_coarse import coarse_inside, fewest_pieces, span_id
 from spectragram.inference.chart_decode import add_label_posteriors
 from spectragram.inference.chart_forest import Posteriors, forest_posteriors
 from spectragram.inference.chart_prune import coarse_forest, thin_forest
-from spectragram.inference.chart_rules import Forest
+from spectragram.inference.chart_rules import Forest, free_mask
 from spectragram.metrics.brackets import bracket_scores
 
 __all__ = [
@@ -48,17 +50,20 @@ UNPRUNED_WORDS = 40
 the cube of the length."""
 NEARLY_UNPRUNED = 1e-12
 """Threshold of the second attempt at longer sentences. Chosen by hand, not tuned."""
-LIKELY_TAGS = 1e-5
-"""Tags whose value for a word is smaller than the best tag's by this factor are left out of the chart. Chosen by hand,
-not tuned; it is below the threshold of the coarse pass, which would prune most of these tags anyway."""
 
 
 class Status(IntEnum):
-    """How a sentence was parsed: within the pruned chart, without pruning, or glued from pieces."""
+    """How a sentence was parsed: within the pruned chart, without pruning, beside demands, or glued from pieces.
+
+    Demands that the grammar cannot derive do not count in the chart and are imposed on the tree (``RELAXED``). A very
+    long sentence was cut before it was parsed (``SPLIT``).
+    """
 
     PRUNED = 0
     UNPRUNED = 1
-    GLUED = 2
+    RELAXED = 2
+    GLUED = 3
+    SPLIT = 4
 
 
 def max_words(grammar: Grammar) -> int:
@@ -67,22 +72,28 @@ def max_words(grammar: Grammar) -> int:
 
 
 def prune(
-    grammar: Grammar, words: Sequence[str], *, first: bool = True, any_root: bool = False
+    grammar: Grammar,
+    words: Sequence[str],
+    *,
+    first: bool = True,
+    any_root: bool = False,
+    known: Known | None = None,
 ) -> tuple[Forest | None, Status]:
-    """The pruned forest of a sentence, or None if it has no parse.
+    """The pruned forest of a sentence, of trees that agree with what is ``known``, or None if it has no parse.
 
     For a piece of a sentence, ``first`` says whether it begins the sentence, and ``any_root`` allows every symbol as
     its root.
     """
     if len(words) > max_words(grammar):
         return None, Status.GLUED
-    lexical = _coarse_lexical(grammar, words, first)
+    lexical = _coarse_lexical(grammar, words, first, None if known is None else known.tags)
+    mask = None if known is None else known.mask
     weights = grammar.weights
     if any_root:
         weights = weights._replace(root=np.ones_like(weights.root))
     nearly = 0.0 if len(words) <= UNPRUNED_WORDS else NEARLY_UNPRUNED
     for threshold, status in ((grammar.thresholds.coarse, Status.PRUNED), (nearly, Status.UNPRUNED)):
-        forest = coarse_forest(grammar.rules, weights, lexical, threshold)
+        forest = coarse_forest(grammar.rules, weights, lexical, threshold, mask)
         if forest is None:
             break
         found = posteriors(grammar, grammar.middle, forest, words, first=first, any_root=any_root)
@@ -112,7 +123,8 @@ def cut_into_pieces(grammar: Grammar, words: Sequence[str]) -> list[tuple[int, i
     limit = max_words(grammar)
     if len(words) > limit:
         return [(i, min(i + limit, len(words))) for i in range(0, len(words), limit)]
-    inside = coarse_inside(grammar.rules, grammar.weights, *_coarse_lexical(grammar, words, True))
+    lexical = _coarse_lexical(grammar, words, True)
+    inside = coarse_inside(grammar.rules, grammar.weights, *lexical, free_mask(grammar.rules, len(words)))
     return [(int(i), int(j)) for i, j in fewest_pieces(len(words), inside)]
 
 
@@ -129,12 +141,19 @@ def add_posteriors(
     np.add.at(tags, (words, forest.items[at, 0]), weight * items[at])
 
 
-def _coarse_lexical(grammar: Grammar, words: Sequence[str], first: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The likely tags of all words and their values, and where those of each word begin."""
+def _coarse_lexical(
+    grammar: Grammar, words: Sequence[str], first: bool, known: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The likely tags of all words and their values, and where those of each word begin.
+
+    A ``known`` tag, (n,) with -1 for none, is the only one, unless the lexicon does not find it possible.
+    """
     starts, tags, values = [0], [], []
     for i, word in enumerate(words):
         possible, vectors = grammar.coarse.lexicon.vectors(word, first and i == 0)
-        likely = vectors[:, 0] > LIKELY_TAGS * vectors[:, 0].max()
+        likely = vectors[:, 0] > grammar.thresholds.tags * vectors[:, 0].max()
+        if known is not None and known[i] in possible:
+            likely = possible == known[i]
         tags.append(possible[likely])
         values.append(vectors[likely, 0])
         starts.append(starts[-1] + len(tags[-1]))
@@ -155,10 +174,14 @@ def _lexical_vectors(member: Member, forest: Forest, words: Sequence[str], first
     return values[np.arange(values.shape[1]) < n_states[items[:, 0]][:, None]]
 
 
-def average_posteriors(grammars: Sequence[Grammar], words: Sequence[str]) -> tuple[SpanPosteriors, Status, int]:
+def average_posteriors(
+    grammars: Sequence[Grammar], words: Sequence[str], given: SpanConstraints | None = None
+) -> tuple[SpanPosteriors, Status, int]:
     """Posteriors averaged over the members of all grammars, each with the same weight.
 
-    Also the worst status among the grammars, and the number of negative posteriors.
+    Also the worst status among the grammars, and the number of negative posteriors. Where a grammar cannot derive what
+    is demanded, it votes with the trees that at least cross no required span or, if there are none, with all trees;
+    the status is then :attr:`Status.RELAXED`.
     """
     n, labels = len(words), grammars[0].labels
     spans = np.zeros((n * (n + 1) // 2, len(labels.phrases)))
@@ -167,7 +190,7 @@ def average_posteriors(grammars: Sequence[Grammar], words: Sequence[str]) -> tup
     total = sum(len(grammar.members) for grammar in grammars)
     for grammar in grammars:
         weight = len(grammar.members) / total
-        forest, status = prune(grammar, words)
+        forest, status = _prune_within(grammar, words, given)
         if forest is None:
             _add_pieces(grammar, words, weight, spans, tags)
         else:
@@ -180,6 +203,21 @@ def average_posteriors(grammars: Sequence[Grammar], words: Sequence[str]) -> tup
                 n_negative += value.n_negative
         worst = max(worst, status)
     return SpanPosteriors(spans, tags), worst, n_negative
+
+
+def _prune_within(
+    grammar: Grammar, words: Sequence[str], given: SpanConstraints | None
+) -> tuple[Forest | None, Status]:
+    """The forest of what is demanded; if it is empty, of as much of it as the grammar can derive."""
+    if given is None or given.is_empty:
+        return prune(grammar, words)
+    for labels in (True, False):
+        known = chart_constraints(grammar, given, labels=labels)
+        forest, status = (None, Status.GLUED) if known is None else prune(grammar, words, known=known)
+        if forest is not None:
+            return forest, status if labels else Status.RELAXED
+    forest, status = prune(grammar, words)
+    return forest, max(status, Status.RELAXED)
 
 
 def _add_pieces(grammar: Grammar, words: Sequence[str], weight: float, spans: np.ndarray, tags: np.ndarray) -> None:

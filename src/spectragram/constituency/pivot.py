@@ -9,8 +9,8 @@
 
 With several feature functions (section 6.2) the pivots are sought among the features of all templates. The evidence of
 a node for state h is the geometric mean over templates of r(f | h) (or of s(g | h)), where the paper sums the
-logarithms of all combinations of single features. With one template each they are the same, and the objective is
-concave in t either way.
+logarithms of all combinations of single features (:mod:`spectragram.constituency.pivot_features`). With one template
+each they are the same, and the objective is concave in t either way. pi and q come from the posteriors of nodes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 from spectragram.constituency.em import TrainingTrees, member_from_counts
 from spectragram.constituency.features import FeatureColumns, Projection
 from spectragram.constituency.model import Member
+from spectragram.constituency.settings import Separation
 from spectragram.data.productions import BINARY, LEXICAL, UNARY
 from spectragram.inference.chart_rules import layout
 from spectragram.inference.fixed_tree import Counts
@@ -43,18 +44,27 @@ SMOOTH_MEMBERSHIP = 1e-3
 tuned."""
 SMALLEST_PRIOR = 1e-6
 """Priors are raised to this before EM, which cannot leave zero. Any small value does."""
+SEPARATION = Separation(PIVOT_COUNT, ALIGN_ITERATIONS, RULE_ITERATIONS, RULE_TOLERANCE)
 NO_EVIDENCE = 1e-12
 SMALLEST = 1e-300
 """Guards against division by zero; any tiny values do."""
 
 
 def learn_pivot(
-    trees: TrainingTrees, columns: FeatureColumns, projections: list[Projection], n_states: np.ndarray
+    trees: TrainingTrees,
+    columns: FeatureColumns,
+    projections: list[Projection],
+    n_states: np.ndarray,
+    how: Separation = SEPARATION,
+    smooth_membership: float = SMOOTH_MEMBERSHIP,
 ) -> Member:
     """Figure 1 on a treebank, and section 6.1: t, pi and q; every rule keeps its own relative frequency."""
     treebank = trees.treebank
     n_states = np.array(
-        [_supported(columns, projection, int(m)) for projection, m in zip(projections, n_states, strict=True)],
+        [
+            _supported(columns, projection, int(m), how.pivot_count)
+            for projection, m in zip(projections, n_states, strict=True)
+        ],
         np.int32,
     )
     largest = int(n_states.max())
@@ -64,16 +74,16 @@ def learn_pivot(
     for a, projection in enumerate(projections):
         m = int(n_states[a])
         prior[a, :m], inside[projection.nodes, :m], outside[projection.nodes, :m] = node_evidence(
-            columns.inside[projection.nodes], columns.outside[projection.nodes], projection, m
+            columns.inside[projection.nodes], columns.outside[projection.nodes], projection, m, how, smooth_membership
         )
-    counts = _expected(trees, n_states, inside, outside, prior)
+    counts = _expected(trees, n_states, inside, outside, prior, how)
     return member_from_counts(trees, n_states, counts)
 
 
-def _supported(columns: FeatureColumns, projection: Projection, n_states: int) -> int:
+def _supported(columns: FeatureColumns, projection: Projection, n_states: int, pivot_count: int) -> int:
     """At most ``n_states``, and no more than the frequent features of either side, or the dimensions, can separate."""
     sides = (columns.inside[projection.nodes], columns.outside[projection.nodes])
-    frequent = min(int((_feature_counts(side) >= PIVOT_COUNT).sum()) for side in sides)
+    frequent = min(int((_feature_counts(side) >= pivot_count).sum()) for side in sides)
     return max(1, min(n_states, frequent, len(projection.sigma) + 1))
 
 
@@ -84,23 +94,28 @@ def _feature_counts(features: np.ndarray) -> np.ndarray:
 
 
 def node_evidence(
-    inside_features: np.ndarray, outside_features: np.ndarray, projection: Projection, n_states: int
+    inside_features: np.ndarray,
+    outside_features: np.ndarray,
+    projection: Projection,
+    n_states: int,
+    how: Separation = SEPARATION,
+    smooth: float = SMOOTH_MEMBERSHIP,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Figure 2 for the nodes of one label: p(h), and p(inside | h), p(outside | h) of each node up to a factor."""
     nodes = len(projection.nodes)
     if n_states == 1:
         return np.ones(1), np.ones((nodes, 1)), np.ones((nodes, 1))
-    q_inside = _memberships(inside_features, projection.outside, n_states)
-    q_outside = _memberships(outside_features, projection.inside, n_states)
+    q_inside = _memberships(inside_features, projection.outside, n_states, how.pivot_count, smooth)
+    q_outside = _memberships(outside_features, projection.inside, n_states, how.pivot_count, smooth)
     # The features of a node support h by q(h | f) / p(h), which by Bayes is proportional to p(f | h).
     prior, prior_other = q_inside.mean(axis=0), q_outside.mean(axis=0)
     r = q_inside / np.maximum(prior, NO_EVIDENCE)
     s = q_outside / np.maximum(prior_other, NO_EVIDENCE)
-    matching = _match(q_inside, s)
+    matching = _match(q_inside, s, how.align_iterations)
     return prior, r, s @ matching.T
 
 
-def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.ndarray:
+def _memberships(features: np.ndarray, views: np.ndarray, n_states: int, pivot_count: int, smooth: float) -> np.ndarray:
     """Section 5.2: q(h | node), (n, m), the geometric mean over templates of q(h | f), normalised."""
     applies = features[0] >= 0
     features = features[:, applies]
@@ -113,23 +128,23 @@ def _memberships(features: np.ndarray, views: np.ndarray, n_states: int) -> np.n
         places.append(place)
     points = np.vstack([mean for mean, _ in means])
     counts = np.concatenate([count for _, count in means])
-    anchors = find_anchors(points, n_states, np.flatnonzero(counts >= PIVOT_COUNT))
+    anchors = find_anchors(points, n_states, np.flatnonzero(counts >= pivot_count))
     weights = simplex_least_squares(points, points[anchors])
     log_q = np.zeros((len(features), n_states))
     start = 0
     for (mean, _), place in zip(means, places, strict=True):
-        log_q += np.log(weights[start : start + len(mean)] + SMOOTH_MEMBERSHIP)[place]
+        log_q += np.log(np.maximum(weights[start : start + len(mean)] + smooth, SMALLEST))[place]
         start += len(mean)
     q = np.exp(log_q / len(means))
     return q / q.sum(axis=1, keepdims=True)
 
 
-def _match(q_inside: np.ndarray, s: np.ndarray) -> np.ndarray:
+def _match(q_inside: np.ndarray, s: np.ndarray, iterations: int = ALIGN_ITERATIONS) -> np.ndarray:
     """Figure 2, step 3: t(h' | h), maximising sum over nodes of log sum_hh' q(h | inside) t(h' | h) s(outside | h')."""
     # spectral.match_states goes to the optimum; stopping before it, F1 on wsj-sample is 0.1 to 0.3 higher.
     m = q_inside.shape[1]
     matching = np.full((m, s.shape[1]), 1.0 / s.shape[1])
-    for _ in range(ALIGN_ITERATIONS):
+    for _ in range(iterations):
         value = np.maximum(((q_inside @ matching) * s).sum(axis=1, keepdims=True), SMALLEST)
         matching *= q_inside.T @ (s / value)
         matching /= np.maximum(matching.sum(axis=1, keepdims=True), SMALLEST)
@@ -137,13 +152,18 @@ def _match(q_inside: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 
 def _expected(
-    trees: TrainingTrees, n_states: np.ndarray, inside: np.ndarray, outside: np.ndarray, prior: np.ndarray
+    trees: TrainingTrees,
+    n_states: np.ndarray,
+    inside: np.ndarray,
+    outside: np.ndarray,
+    prior: np.ndarray,
+    how: Separation = SEPARATION,
 ) -> Counts:
     """Counts of rules and states: each rule's t by EM, q and pi from the evidence of words and roots."""
     treebank, nodes = trees.treebank, trees.nodes
     state_start, binary_start, _ = layout(trees.rules, n_states)
-    binary = _rule_states(trees, BINARY, n_states, inside, outside, prior)
-    unary = _rule_states(trees, UNARY, n_states, inside, outside, prior)
+    binary = _rule_states(trees, BINARY, n_states, inside, outside, prior, how)
+    unary = _rule_states(trees, UNARY, n_states, inside, outside, prior, how)
     largest = inside.shape[1]
     posterior = inside * outside * prior[treebank.symbol]
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), SMALLEST)
@@ -166,7 +186,13 @@ def _expected(
 
 
 def _rule_states(
-    trees: TrainingTrees, kind: int, n_states: np.ndarray, inside: np.ndarray, outside: np.ndarray, prior: np.ndarray
+    trees: TrainingTrees,
+    kind: int,
+    n_states: np.ndarray,
+    inside: np.ndarray,
+    outside: np.ndarray,
+    prior: np.ndarray,
+    how: Separation,
 ) -> np.ndarray:
     """Figure 1, step 2, for every rule of a kind: c(rule) t(h1, h2, h3 | rule), laid out like the operators."""
     treebank = trees.treebank
@@ -182,7 +208,7 @@ def _rule_states(
         start = np.ones(())
         for a in symbols:
             start = np.multiply.outer(start, np.maximum(prior[a, : n_states[a]], SMALLEST_PRIOR))
-        found = mixture_weights(*views, start=start, max_iter=RULE_ITERATIONS, tolerance=RULE_TOLERANCE)
+        found = mixture_weights(*views, start=start, max_iter=how.rule_iterations, tolerance=how.tolerance)
         tensors.append(len(at) * found.weights.ravel())
     return np.concatenate(tensors) if tensors else np.zeros(0)
 

@@ -37,8 +37,18 @@ SMOOTH_WORDS = 0.4
 """Share of a word's vector that comes from its tag alone (Cohen et al. 2013)."""
 
 
-def learn_spectral(trees: TrainingTrees, projections: list[Projection], shrink: float = SHRINK) -> Member:
-    """Steps 2 and 3 of figure 4; ``shrink=0`` gives the plain estimates of the paper, without smoothing."""
+def learn_spectral(
+    trees: TrainingTrees,
+    projections: list[Projection],
+    shrink: float = SHRINK,
+    *,
+    trusted: float = FREQUENT,
+    smooth_words: float = SMOOTH_WORDS,
+) -> Member:
+    """Steps 2 and 3 of figure 4; with ``shrink=0`` and ``smooth_words=0`` the estimates of the paper, not smoothed.
+
+    Rules seen ``trusted`` times are not shrunk.
+    """
     treebank = trees.treebank
     n_states = np.array([len(projection.sigma) for projection in projections], np.int32)
     Y = np.zeros((treebank.n_nodes, int(n_states.max())))
@@ -54,16 +64,15 @@ def learn_spectral(trees: TrainingTrees, projections: list[Projection], shrink: 
     operators = make_operators(
         trees.rules,
         n_states,
-        _smoothed(trees, BINARY, n_states, Y, Z, means, counts, sums.binary, shrink),
-        _smoothed(trees, UNARY, n_states, Y, Z, means, counts, sums.unary, shrink),
+        _smoothed(trees, BINARY, n_states, Y, Z, means, counts, sums.binary, shrink, trusted),
+        _smoothed(trees, UNARY, n_states, Y, Z, means, counts, sums.unary, shrink, trusted),
         np.ones(int(n_states.sum())),
         sums.root / len(treebank),
     )
     n_tags = treebank.productions.n_tags
     share = np.bincount(trees.words.tags, trees.words.counts, minlength=n_tags) / trees.words.n_tokens
     divisor = np.where(np.arange(Y.shape[1]) < n_states[:n_tags, None], share[:, None], np.inf)
-    smooth = SMOOTH_WORDS if shrink else 0.0
-    return Member(operators, Lexicon(trees.words, sums.lexical, divisor, means[1][:n_tags], smooth))
+    return Member(operators, Lexicon(trees.words, sums.lexical, divisor, means[1][:n_tags], smooth_words))
 
 
 def _label_means(values: np.ndarray, symbol: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -81,6 +90,7 @@ def _smoothed(
     counts: np.ndarray,
     sums: np.ndarray,
     shrink: float,
+    trusted: float,
 ) -> np.ndarray:
     """Tensors (or matrices) of all rules of a kind, flat; ``sums`` are their sums over nodes before smoothing."""
     treebank = trees.treebank
@@ -100,9 +110,9 @@ def _smoothed(
             views.append(Y[treebank.right[at], : sizes[2]])
             label_means.append(means[0][None, rules[r, 2], : sizes[2]])
         stop = start + int(sizes.astype(np.int64).prod())
-        if c < FREQUENT:
+        if shrink and c < trusted:
             moments = ProductMoments.from_rows(views, np.zeros(c, np.int64), 1)
-            moment = smooth_moments(moments, label_means, strength=shrink, trusted=FREQUENT)
+            moment = smooth_moments(moments, label_means, strength=shrink, trusted=trusted)
         else:  # nothing to smooth, and the sums are known
             moment = sums[start:stop] / c
         out[start:stop] = (c / counts[rules[r, 0]]) * moment.ravel()

@@ -3,11 +3,14 @@
 from spectragram.data.binarization import Binarizer, binarize, unbinarize
 from spectragram.data.brackets import clean, escape_word, parse_tree, read_trees, unescape_word, write_trees
 from spectragram.data.columns import ColumnSentence, read_columns, write_columns
+from spectragram.data.confidence import ArcConfidence, SpanConfidence, TagConfidence
 from spectragram.data.conllu import Sentence, parse_conllu, read_conllu, write_conllu
 from spectragram.data.corpus import UNKNOWN, Corpus, Vocabulary
 from spectragram.data.heads import ENGLISH_HEADS, HeadRules, learn_head_rules
 from spectragram.data.inputs import as_corpus, as_dependencies, as_trees, as_word_lists
 from spectragram.data.interchange import from_nltk, to_nltk
+from spectragram.data.known_heads import HeadConstraints
+from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.labelled import LabelledFile, Layout, as_labelled, read_labelled
 from spectragram.data.pautomac import (
     PautomacModel,
@@ -28,16 +31,21 @@ from spectragram.data.trees import Tree
 __all__ = [
     "ENGLISH_HEADS",
     "UNKNOWN",
+    "ArcConfidence",
     "Binarizer",
     "ColumnSentence",
     "Corpus",
     "FileShard",
+    "HeadConstraints",
     "HeadRules",
     "LabelledFile",
     "Layout",
     "PautomacModel",
     "Productions",
     "Sentence",
+    "SpanConfidence",
+    "SpanConstraints",
+    "TagConfidence",
     "Tree",
     "Treebank",
     "Vocabulary",

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.symbols import ordered, plain_symbol, spell, symbol_from_json, symbol_to_json
 from spectragram.errors import InputError
 from spectragram.files import split_words
+from spectragram.schema import Array, Maybe, Schema, Strings, Text
 
 __all__ = ["END", "UNKNOWN", "Corpus", "Vocabulary", "even_parts"]
 
@@ -129,6 +130,25 @@ class Vocabulary:
     def decode(self, ids: Iterable[int]) -> list[Any]:
         """Words of ``ids``; the inverse of :meth:`encode` on known words."""
         return [self.words[i] for i in ids]
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Vocabulary",
+        "Words, or the symbols of an automaton, with their counts in training.",
+        values={
+            "unknown": Maybe(Text("the word that stands for all words outside the vocabulary")),
+            "symbols": Text("symbols are JSON texts, not plain strings", choices=("json",)),
+        },
+        optional=("symbols",),
+        arrays={
+            "words": Strings("n_words", "the words; the number of a word is its place", distinct=True),
+            "counts": Array("i8", ("n_words",), "how often each was seen", least=0, most=2**53),
+        },
+        rule=lambda values, arrays, sizes: (
+            "the unknown word is not in the vocabulary"
+            if values["unknown"] is not None and values["unknown"] not in arrays["words"]
+            else None
+        ),
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays (the words are a list of strings), as model files hold them.

@@ -40,7 +40,7 @@ class WordTable:
     """Words with ids in the order of first appearance; ``encode`` adds new ones unless told not to."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
-        encoded = [word.encode() for word in words]
+        encoded = [word.encode("utf-8", "surrogatepass") for word in words]  # as model files keep them
         self.n_words = len(encoded)
         capacity = SMALLEST_TABLE // 2
         while capacity <= self.n_words:
@@ -61,7 +61,7 @@ class WordTable:
         """The words, in order of their ids."""
         spellings = self._spellings.tobytes()
         ends = self._starts[: self.n_words + 1].tolist()
-        return [spellings[a:b].decode() for a, b in pairwise(ends)]
+        return [spellings[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(ends)]
 
     def encode(self, block: bytes, unknown: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Ids of all words of ``block`` (int32), and for each line the number of words up to its end (int64).

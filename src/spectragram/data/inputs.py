@@ -24,6 +24,7 @@ import numpy as np
 from spectragram.data.brackets import clean, parse_tree, read_trees
 from spectragram.data.conllu import Sentence, parse_conllu, read_conllu
 from spectragram.data.corpus import Corpus, Vocabulary
+from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.pautomac import looks_like_pautomac, read_pautomac
 from spectragram.data.text import read_text
 from spectragram.data.trees import Tree
@@ -38,10 +39,12 @@ __all__ = [
     "WordLists",
     "as_corpus",
     "as_dependencies",
+    "as_known_spans",
     "as_strings",
     "as_trees",
     "as_word_lists",
     "is_path",
+    "known_line",
     "listed",
 ]
 
@@ -152,7 +155,51 @@ def as_word_lists(X: WordLists, *, keep_empty: bool = False) -> list[list[str]]:
     return found
 
 
+def as_known_spans(X: WordLists, *, constrained: bool = False) -> list[SpanConstraints]:
+    """The words of each sentence, with what is known about its phrases.
+
+    Parameters
+    ----------
+    X : path or iterable
+        As for :func:`as_word_lists`; SpanConstraints objects among the records always count.
+    constrained : bool
+        Whether brackets count as well: those of trees, and of lines and strings that begin with a bracket. Otherwise
+        only the words of trees are used.
+    """
+    if is_path(X):
+        if not constrained:
+            return [SpanConstraints(tuple(words)) for words in as_word_lists(X)]
+        lines = ((number, line.strip()) for number, line in read_lines(X))
+        return [known_line(line, X, number) for number, line in lines if line]
+    records = listed(X, "sentences")
+    found = []
+    for number, item in enumerate(records):
+        is_tree = isinstance(item, Tree) or _is_nltk_tree(item) or (isinstance(item, str) and item.startswith("("))
+        if isinstance(item, SpanConstraints):
+            found.append(item)
+        elif constrained and is_tree:
+            found.append(SpanConstraints.from_tree(_tree(item)))
+        else:
+            words = as_word_lists([item], keep_empty=True)[0]
+            if not words:
+                raise InputError(f"sentence {number} has no words", remedy="give at least one word")
+            found.append(SpanConstraints(tuple(words)))
+    return found
+
+
+def known_line(line: str, path: Source, number: int) -> SpanConstraints:
+    """What one line of a file says about a sentence: a tree in brackets, or words."""
+    try:
+        if line.startswith("("):
+            return SpanConstraints.from_tree(parse_tree(line))
+        return SpanConstraints(tuple(split_words(line)))
+    except InputError as trouble:
+        raise InputError(trouble.problem, path=path, line=number, remedy=trouble.remedy) from None
+
+
 def _words(item: object) -> list[Any]:
+    if isinstance(item, SpanConstraints):
+        return list(item.words)
     if isinstance(item, str):
         return split_words(item)
     if isinstance(item, Sentence):

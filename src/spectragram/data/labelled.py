@@ -6,10 +6,14 @@ A model keeps the layout of its training data, so that later files are read the 
 
 from __future__ import annotations
 
+import lzma
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 
@@ -19,6 +23,7 @@ from spectragram.data.inputs import is_path, listed
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
 from spectragram.files import Source, output, read_lines, split_words
+from spectragram.schema import Array, ListOf, Misfit, Schema, Strings, Text, Whole
 
 __all__ = [
     "FORMATS",
@@ -32,6 +37,19 @@ __all__ = [
 ]
 
 FORMATS = ("auto", "columns", "conllu", "npz")
+
+FRAMES: dict[str, Array | Strings] = {
+    "features": Array("f8|i8", ("n_frames", "d")),
+    "offsets": Array("i8", ("n_utterances + 1",), starts="n_frames"),
+    "phone_names": Strings("n_phones"),
+    "utterances": Strings("n_utterances"),
+}
+"""What an archive of speech frames holds, beside the numbers of phones."""
+UNREADABLE = (
+    OSError, ValueError, EOFError, LookupError, ArithmeticError, NotImplementedError, RuntimeError, TypeError,
+    AttributeError, MemoryError, SyntaxError, zipfile.BadZipFile, zlib.error, struct.error, lzma.LZMAError,
+)  # fmt: skip
+"""What damaged archives make numpy and the zip library raise."""
 
 CONLLU_LABELS = ("upos", "xpos", "feats", "deprel", "lemma")
 """Columns of CoNLL-U that can be the label."""
@@ -90,6 +108,17 @@ class Layout:
             raise InputError("utterances to drop from text", remedy="only speech frames (.npz) have named utterances")
         return Layout(kind, self.columns, label, self.drop)
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Layout",
+        "Where observations and labels are in a file.",
+        values={
+            "format": Text("the format of the training data", choices=FORMATS),
+            "columns": ListOf(Whole(), "the observed columns of a column file", least=1),
+            "label": Text("the label: number or name of a column, or of an array"),
+            "drop": ListOf(Text(), "utterances whose names end in one of these are left out"),
+        },
+    )
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and (no) arrays, as model files hold them."""
         return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}, {}
@@ -120,6 +149,13 @@ class LabelledFile:
     y: list[list[str]]
     records: list[Any] = field(repr=False)
     layout: Layout
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, chosen: slice) -> LabelledFile:
+        """Some of the sequences."""
+        return replace(self, X=self.X[chosen], y=self.y[chosen], records=self.records[chosen])
 
     def write(self, predictions: Iterable[Sequence[str]], target: Source | None) -> None:
         """Write the records with predictions: in an extra column, in the label column of CoNLL-U, or one line each."""
@@ -293,22 +329,46 @@ def _from_sentences(sentences: list[Sentence], layout: Layout, labels: bool) -> 
 
 
 def _from_npz(source: Source, layout: Layout, labels: bool) -> LabelledFile:
-    needed = ["features", "offsets", *([layout.label, "phone_names"] if labels else [])]
+    arrays = _read_archive(source, ["features", "offsets", *([layout.label, "phone_names"] if labels else [])])
+    offsets = arrays["offsets"]
+    names = arrays.get("utterances", [str(u) for u in range(len(offsets) - 1)])
+    kept = [u for u in range(len(offsets) - 1) if not names[u].endswith(layout.drop or ("\0",))]
+    spans = [slice(offsets[u], offsets[u + 1]) for u in kept]
+    phones = np.array(arrays.get("phone_names", []), object)
+    y = [phones[arrays[layout.label][span]].tolist() for span in spans] if labels else []
+    return LabelledFile([arrays["features"][span] for span in spans], y, kept, layout)
+
+
+def _read_archive(source: Source, needed: list[str]) -> dict[str, Any]:
+    """The arrays of an archive of speech frames; refuses what is missing or does not fit together."""
     try:
         with np.load(Path(source), allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("a single array")
             missing = [name for name in needed if name not in archive]
-            arrays = {name: archive[name] for name in (*needed, "utterances") if name in archive}
-    except (OSError, ValueError) as error:
-        raise InputError(f"is not a readable .npz archive ({error})", path=source) from None
+            arrays = {name: _plain(archive[name]) for name in (*needed, "utterances") if name in archive}
+    except UNREADABLE as error:
+        remedy = "write it with numpy.savez"
+        raise InputError(f"is not a readable .npz archive ({str(error)[:80]})", path=source, remedy=remedy) from None
+    remedy = "give features (frames, d), offsets, frame_phone, phone_names"
     if missing:
-        raise InputError(
-            f"no array {missing[0]!r}",
-            path=source,
-            remedy="give features (frames, d), offsets, frame_phone, phone_names",
-        )
-    offsets = arrays["offsets"].astype(np.int64)
-    names = arrays.get("utterances", np.arange(len(offsets) - 1).astype(str))
-    kept = [u for u in range(len(offsets) - 1) if not str(names[u]).endswith(layout.drop or ("\0",))]
-    spans = [slice(offsets[u], offsets[u + 1]) for u in kept]
-    y = [arrays["phone_names"][arrays[layout.label][span]].tolist() for span in spans] if labels else []
-    return LabelledFile([arrays["features"][span] for span in spans], y, kept, layout)
+        raise InputError(f"no array {missing[0]!r}", path=source, remedy=remedy)
+    label = next((name for name in needed if name not in ("features", "offsets", "phone_names")), None)
+    schema = Schema("Frames", arrays={name: leaf for name, leaf in FRAMES.items() if name in arrays})
+    if label is not None:
+        numbers = Array("i8", ("n_frames",), least=0, below="n_phones")
+        schema = replace(schema, arrays={**schema.arrays, label: numbers})
+    try:
+        schema.check({}, arrays)
+    except Misfit as misfit:
+        raise InputError(str(misfit), path=source, remedy=remedy) from None
+    return arrays
+
+
+def _plain(array: np.ndarray) -> np.ndarray | list[str]:
+    """Strings as a list, numbers in one dtype."""
+    if array.dtype.kind == "U" and array.ndim == 1:
+        return [str(name) for name in array]
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    return array.astype(np.float64) if array.dtype.kind == "f" else array

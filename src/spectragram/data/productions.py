@@ -15,15 +15,16 @@ BINARY    phrase -> left right           ``S -> NP VP``
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.corpus import Vocabulary
 from spectragram.data.trees import Tree, make_tree
 from spectragram.errors import InputError
+from spectragram.schema import Array, ListOf, Part, Schema, Strings, Text, Whole
 
 __all__ = ["BINARY", "LEXICAL", "UNARY", "Chain", "Productions"]
 
@@ -32,6 +33,22 @@ LEXICAL, UNARY, BINARY = 0, 1, 2
 
 Chain = tuple[str, ...]
 """Labels between the two ends of a unary rule, top first; mostly empty."""
+
+
+def _rules_fit(values: Mapping[str, Any], arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> str | None:
+    """Whether the columns of rules are symbols, words and chains that exist; the upper symbol is a phrase."""
+    n_tags, n = sizes["n_tags"], sizes["n_symbols"]
+    bounds = {
+        "lexical": ((0, n_tags), (0, sizes["n_words"])),
+        "unary": ((n_tags, n), (0, n), (0, sizes["n_chains"])),
+        "binary": ((n_tags, n), (0, n), (0, n)),
+    }
+    for name, columns in bounds.items():
+        for column, (least, below) in enumerate(columns):
+            found = arrays[name][:, column]
+            if ((found < least) | (found >= below)).any():
+                return f"column {column} of array '{name}' holds a number outside {least} .. {below - 1}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -94,6 +111,23 @@ class Productions:
                     node = make_tree(between, (node,))
                 built.append(make_tree(label, (node,)))
         return built.pop()
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Productions",
+        "The labels and rules of one binarisation of a treebank.",
+        values={
+            "n_tags": Whole("symbols below this are tags", least=1, size="n_tags"),
+            "chains": ListOf(ListOf(Text()), "labels between the two ends of unary rules", size="n_chains", least=1),
+        },
+        arrays={
+            "labels": Strings("n_symbols", "label of each symbol: first the tags, then the phrases"),
+            "lexical": Array("i4", ("n_lexical", 2), "tag and word of each lexical rule", least=0),
+            "unary": Array("i4", ("n_unary", 3), "upper symbol, lower symbol and chain of each unary rule", least=0),
+            "binary": Array("i4", ("n_binary", 3), "parent, left and right symbol of each binary rule", least=0),
+        },
+        parts={"words": Part(Vocabulary.SCHEMA, {"n_words": "n_words"})},
+        rule=_rules_fit,
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays (labels and words are lists of strings), as model files hold them."""

@@ -26,7 +26,7 @@ from itertools import groupby
 
 from spectragram.errors import InputError
 
-__all__ = ["VERSION", "english_signature", "neutral_signature", "signatures"]
+__all__ = ["VERSION", "english_signature", "neutral_signature", "run_shape", "signatures"]
 
 VERSION = 1
 """Version of the word classes. Models store it: their weights belong to these classes and mean nothing under others.
@@ -50,6 +50,21 @@ SHAPE_MARKS = frozenset("-.,'/&%$:@#_")
 
 MAX_SHAPE = 8
 """Length at which a shape is cut, so that long words of many parts share classes. Chosen by hand, not tuned."""
+
+MAX_RUNS = 10
+"""Characters of a shape of runs that count. Chosen by hand, not tuned."""
+
+
+def run_shape(word: str) -> str:
+    """Capitals as X, small letters as x, digits as d, each run once.
+
+    Features hold its checksums: raise :data:`spectragram.inference.hashed.VERSION` after a change.
+
+    >>> run_shape("Mid-1990s")
+    'Xx-dx'
+    """
+    marks = ("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
+    return "".join(mark for mark, _ in groupby(marks))[:MAX_RUNS]
 
 
 def english_signature(word: str, *, initial: bool = False, known_lower: bool = False) -> tuple[str, ...]:

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spectragram.automata.em import Expected, expect_tree
+from spectragram.automata.em import Expected, expect
 from spectragram.automata.wfa import WFA
 from spectragram.dependency.features import ModifierSequences
-from spectragram.dependency.grammar import Grammar, root_distribution
+from spectragram.dependency.grammar import ROOT_PRIOR, Grammar, root_distribution
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
@@ -82,6 +82,8 @@ def learn_em(
     *,
     max_iter: int,
     spectral_start: bool = True,
+    shrinkage: float = SHRINKAGE,
+    root_prior: float = ROOT_PRIOR,
     rng: np.random.Generator,
     judge: Callable[[Grammar], float] | None = None,
     n_jobs: int = 1,
@@ -92,13 +94,13 @@ def learn_em(
     ``tag_counts`` and ``coarse_of`` are (k,). With a ``judge`` (score on held-out data, higher is better) the automata
     of the best iteration are returned, the start excluded; otherwise those of iteration ``max_iter``.
     """
-    root = root_distribution(sequences.roots, tag_counts)
+    root = root_distribution(sequences.roots, tag_counts, root_prior)
     trees, start = [], []
     for direction in range(2):
         trees.append([grow_prefix_tree(*sequences.of(direction, head)) for head in range(sequences.n_symbols)])
         start.append(_start(trees[-1], n_states, spectral_start, rng))
     found = refine(
-        _steps(trees, start, coarse_of, max(sequences.blocks[-1], 1), n_jobs),
+        _steps(trees, start, coarse_of, shrinkage, max(sequences.blocks[-1], 1), n_jobs),
         start=start,
         max_iter=max_iter,
         judge=None if judge is None else lambda weights: judge(grammar_of(root, weights)),
@@ -109,12 +111,17 @@ def learn_em(
 
 
 def _steps(
-    trees: list[list[PrefixTree]], weights: list[Counts], coarse_of: np.ndarray, n_sequences: float, n_jobs: int
+    trees: list[list[PrefixTree]],
+    weights: list[Counts],
+    coarse_of: np.ndarray,
+    shrinkage: float,
+    n_sequences: float,
+    n_jobs: int,
 ) -> Iterator[tuple[list[Counts], float]]:
     """Endless EM iterations of both directions: the next weights, and the log-likelihood per sequence before them."""
     while True:
         parts = [_expect(mine, before, n_jobs) for mine, before in zip(trees, weights, strict=True)]
-        weights = [maximize(expected, coarse_of) for expected, _ in parts]
+        weights = [maximize(expected, coarse_of, shrinkage) for expected, _ in parts]
         yield weights, sum(log_likelihood for _, log_likelihood in parts) / n_sequences
 
 
@@ -178,7 +185,7 @@ def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Coun
         starts, moves, stops = weights.starts[head], weights.moves[head], weights.stops[head]
         if not trees[head].ends.any():
             return Expected(np.zeros_like(starts), np.zeros_like(moves), np.zeros_like(stops), 0.0)
-        return expect_tree(trees[head], WFA(starts, moves, stops))
+        return expect([trees[head]], WFA(starts, moves, stops))
 
     parts = map_threads(one_head, range(len(trees)), n_jobs)
     counts = Counts(
@@ -189,8 +196,10 @@ def _expect(trees: list[PrefixTree], weights: Counts, n_jobs: int) -> tuple[Coun
     return counts, sum(part.log_likelihood for part in parts)
 
 
-def maximize(expected: Counts, coarse_of: np.ndarray) -> Counts:
-    """The M-step above, from the top of the hierarchy down."""
+def maximize(expected: Counts, coarse_of: np.ndarray, shrinkage: float = SHRINKAGE) -> Counts:
+    """The M-step above, from the top of the hierarchy down; with ``shrinkage = 0`` that of plain EM, the paper's."""
+    if shrinkage == 0.0:
+        return _relative_frequencies(expected)
     k, m = expected.stops.shape
     top = Counts(expected.starts.sum(axis=0), expected.moves.sum(axis=0), expected.stops.sum(axis=0))
     # p(sigma, j), whatever the state was before.
@@ -202,13 +211,27 @@ def maximize(expected: Counts, coarse_of: np.ndarray) -> Counts:
     members = np.zeros((coarse_of.max() + 1, k))
     members[coarse_of, np.arange(k)] = 1.0
     coarse = Counts(members @ expected.starts, np.tensordot(members, expected.moves, 1), members @ expected.stops)
-    coarse = coarse.plus(SHRINKAGE, top).normalised()
+    coarse = coarse.plus(shrinkage, top).normalised()
     above = Counts(coarse.starts[coarse_of], coarse.moves[coarse_of], coarse.stops[coarse_of])
-    return expected.plus(SHRINKAGE, above).normalised()
+    return expected.plus(shrinkage, above).normalised()
+
+
+def _relative_frequencies(expected: Counts) -> Counts:
+    """Counts, normalised; a state that nothing reaches stops, and a head that was never seen starts in state 0."""
+    unused = expected.moves.sum(axis=(-3, -1)) + expected.stops == 0.0
+    starts = expected.starts.copy()
+    starts[..., 0] += starts.sum(axis=-1) == 0.0
+    return Counts(starts, expected.moves, expected.stops + unused).normalised()
 
 
 def learn_deterministic(
-    sequences: ModifierSequences, tag_counts: np.ndarray, coarse_of: np.ndarray, *, first: bool
+    sequences: ModifierSequences,
+    tag_counts: np.ndarray,
+    coarse_of: np.ndarray,
+    *,
+    first: bool,
+    shrinkage: float = SHRINKAGE,
+    root_prior: float = ROOT_PRIOR,
 ) -> Grammar:
     """DET, or with ``first`` DET+F; ``tag_counts`` and ``coarse_of`` are (k,)."""
     k, m = sequences.n_symbols, 2 if first else 1
@@ -223,8 +246,8 @@ def learn_deterministic(
     np.add.at(stops, (automaton, np.where(lengths == 0, 0, m - 1)), 1.0)
     np.add.at(moves[..., m - 1], (np.repeat(automaton, lengths), sequences.tokens, state), 1.0)
     sides = slice(0, k), slice(k, None)
-    weights = [maximize(Counts(starts[side], moves[side], stops[side]), coarse_of) for side in sides]
-    return grammar_of(root_distribution(sequences.roots, tag_counts), weights)
+    weights = [maximize(Counts(starts[side], moves[side], stops[side]), coarse_of, shrinkage) for side in sides]
+    return grammar_of(root_distribution(sequences.roots, tag_counts, root_prior), weights)
 
 
 def grammar_of(root: np.ndarray, weights: Sequence[Counts]) -> Grammar:

@@ -11,17 +11,19 @@ others   checksums of texts (:mod:`spectragram.dependency.surface`)      its che
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.data.corpus import UNKNOWN, Vocabulary
+from spectragram.data.word_paths import WordPaths
 from spectragram.dependency.surface import Surface, is_filled
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.schema import Array, ListOf, Part, Record, Schema, Text
 
 __all__ = ["LETTERS", "TAG_FIRST", "Alphabet", "Encoded"]
 
@@ -78,6 +80,16 @@ class Encoded:
         return np.ascontiguousarray(self.rows[:, first:stop])
 
 
+def _alphabet_fits(values: Mapping[str, Any], arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> str | None:
+    """Whether unknown values have number 0, and exceptions are tags, words and coarse tags."""
+    for name in ("tags", "coarse", "words"):
+        if values[name]["unknown"] != arrays[f"{name}.words"][0]:
+            return f"the unknown one of '{name}' is not the first"
+    if (arrays["exceptions"] >= [sizes["n_tags"], sizes["n_words"], sizes["n_coarse"]]).any():
+        return "array 'exceptions' holds numbers that are no tags, words or coarse tags"
+    return None
+
+
 @dataclass(frozen=True)
 class Alphabet:
     """Numbers of tags, coarse tags and words; 0 is the unknown one of each.
@@ -111,7 +123,7 @@ class Alphabet:
                 raise ValueError(f"numbers of coarse tags outside 0..{len(self.coarse) - 1}")
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], column: str = "auto") -> Self:
+    def of(cls, sentences: Sequence[Sentence], column: str = "auto", paths: WordPaths | None = None) -> Self:
         """The alphabet of training sentences; ``column`` is ``xpos``, ``upos`` or ``auto``."""
         column = _tag_column(sentences, column)
         coarse_column = "upos" if is_filled(sentences, "upos") else column
@@ -129,7 +141,7 @@ class Alphabet:
             if "_" not in (tag, above):
                 numbers[tags.index[tag], words.index.get(word, 0), coarse.index[above]] += n
         coarse_of, exceptions = _usual_coarse(numbers, len(tags))
-        return cls(column, tags, coarse, words, coarse_of, exceptions, Surface.of(sentences, column))
+        return cls(column, tags, coarse, words, coarse_of, exceptions, Surface.of(sentences, column, paths))
 
     def encode(self, sentences: Sequence[Sentence]) -> Encoded:
         """Sentences as arrays; unknown words become 0, unknown tags the usual tag of their UPOS or, without one, 0."""
@@ -162,6 +174,34 @@ class Alphabet:
     def _encode(vocabulary: Vocabulary, values: list[str]) -> np.ndarray:
         return vocabulary.encode(values).astype(np.int64)
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Alphabet",
+        "Numbers of tags, coarse tags and words; 0 is the unknown one of each.",
+        values={
+            "column": Text("the column that tags come from", choices=("xpos", "upos")),
+            "surface": Record(
+                {
+                    "other": Text(choices=("xpos", "upos")),
+                    "letters": Text(),
+                    "attributes": ListOf(Text()),
+                },
+                "the other tag column, the rows that hold anything, attributes whose agreement counts",
+            ),
+        },
+        arrays={
+            "coarse_of": Array("i8", ("n_tags",), "the usual coarse tag of each tag", least=0, below="n_coarse"),
+            "exceptions": Array("i8", ("n_exceptions", 3), "tag, word and the coarse tag they usually have", least=0),
+        },
+        parts={
+            "tags": Part(Vocabulary.SCHEMA, {"n_words": "n_tags"}),
+            "coarse": Part(Vocabulary.SCHEMA, {"n_words": "n_coarse"}),
+            "words": Part(Vocabulary.SCHEMA, {"n_words": "n_words"}),
+            "paths": Part(WordPaths.SCHEMA, values=None, optional=True),
+        },
+        sizes={"n_tags": 1, "n_coarse": 1, "n_words": 1},
+        rule=_alphabet_fits,
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {"column": self.column, "surface": self.surface.to_values()}
@@ -169,6 +209,8 @@ class Alphabet:
         for name in ("tags", "coarse", "words"):
             values[name], words = getattr(self, name).to_state()
             arrays |= prefixed(name, words)
+        if self.surface.paths is not None:
+            arrays |= prefixed("paths", self.surface.paths.to_state()[1])
         return values, arrays
 
     @classmethod
@@ -177,7 +219,8 @@ class Alphabet:
         tags, coarse, words = (
             Vocabulary.from_state(values[name], without_prefix(name, arrays)) for name in ("tags", "coarse", "words")
         )
-        surface = Surface.from_values(values["surface"])
+        paths = without_prefix("paths", arrays)
+        surface = Surface.from_values(values["surface"], WordPaths.from_state({}, paths) if paths else None)
         return cls(values["column"], tags, coarse, words, arrays["coarse_of"], arrays["exceptions"], surface)
 
 

@@ -17,15 +17,16 @@ and its file, so weights always meet the templates they were learned for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.dependency.encoding import LETTERS, Alphabet, Encoded
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
+from spectragram.dependency.surface import PATH_LETTERS
 from spectragram.engine.progress import Report, silent
 from spectragram.estimator import State
 from spectragram.inference.headed import inside_outside
@@ -38,6 +39,10 @@ from spectragram.learning.factors import (
     split_templates,
     start_weights,
 )
+from spectragram.schema import ListOf, Schema, Text, weight_table
+
+if TYPE_CHECKING:
+    from spectragram.dependency.constraints import ArcMask
 
 __all__ = [
     "GRADES",
@@ -65,6 +70,9 @@ ARC_TEMPLATES = """
     t0 f0 | *         | t0 f0 *       t0 f0 | t0 *      t0 | t0 f0 *      t0 f0 | t0 f0
     t0 k0 | t0 k0 *   t0 | t0 =       t0 | t0 = *       t0 k0 | t0 k0 =   t0 | t0 k0 t+1 k+1      t0 | t0 k0 t-1 k-1
     t0 k0 | t0 k0 t+1   t0 k0 t+1 | t0 k0   t0 k0 t-1 | t0 k0   t0 k0 | t0 k0 t-1
+    t0 b0 | t0 b0 *   b0 | b0 *       a0 | a0 *         e0 | e0           e0 | t0 *       t0 | e0 *      e0 | b0
+    b0 | e0           e0 | w0         w0 | e0           t0 | t0 a-1 *     t0 a+1 | t0     t0 | t0 b+1
+    t0 a0 a+1 | t0 a0 a-1             t0 a0 a-1 | t0 a0 a-1               t0 a0 a+1 | t0 a0 a+1
 """
 ARC_BETWEEN = "t0 | t0"
 STOP_TEMPLATES = """
@@ -74,9 +82,10 @@ STOP_TEMPLATES = """
     w0 | *            w0 | t+1        w0 | t+1 *        t0 | w+1 *        | w0 t+1        w0 | w+1       w0 t-1 | *
     m0 | *            m0 | t+1        t0 | m+1 *        m0 | t+1 k+1
     t0 f0 | *         t0 k0 | t+1 k+1 *   t0 k0 | t0 k0 t+1 k+1   t0 f0 | t+1 f+1
+    e0 | *            e0 | t+1        b0 | t+1 *        t0 | e+1          t0 | b+1 *      b0 | b+1       e0 | b+1
 """
 STOP_BETWEEN = "t0 | t+1"
-WORD_LETTERS = "wms"
+WORD_LETTERS = "wms" + PATH_LETTERS
 """Rows that depend on the word itself."""
 
 RATE = 0.05
@@ -189,6 +198,19 @@ class Factors:
         """The same templates with other weights."""
         return Factors(self.arc_templates, self.stop_templates, arc_weights, stop_weights)
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Factors of arcs",
+        "Weights of what the words around an arc, and around the end of a half, say about it.",
+        values={
+            "arc_templates": ListOf(Text(), "what is seen of arcs", least=1),
+            "stop_templates": ListOf(Text(), "what is seen of ends of halves", least=1),
+        },
+        arrays={
+            "arc_weights": weight_table("n_arc_weights", "weights of arcs"),
+            "stop_weights": weight_table("n_stop_weights", "weights of ends of halves"),
+        },
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values = {"arc_templates": list(self.arc_templates.listed), "stop_templates": list(self.stop_templates.listed)}
@@ -206,9 +228,11 @@ def learn_factors(
     grammar: Grammar,
     encoded: Encoded,
     heads: np.ndarray,
+    masks: Sequence[ArcMask | None] = (),
     *,
     n_epochs: int,
     rng: np.random.Generator,
+    weights_of: np.ndarray | None = None,
     resample: bool = False,
     judge: Callable[[Factors], float] | None = None,
     n_jobs: int = 1,
@@ -222,8 +246,13 @@ def learn_factors(
         Templates, and the weights to start from.
     heads : int64 array, shape (n_tokens,)
         As in CoNLL-U.
+    masks : sequence of ArcMask or None
+        What is known about sentences whose heads are not: there the gradient is expected under the mask minus expected,
+        and their ``heads`` are not looked at. None for trees; empty if all sentences are trees.
     n_epochs : int
         Passes over the trees; with a ``judge`` (score on held-out data, higher is better) at most.
+    weights_of : float array, shape (n_sentences,), optional
+        What the gradients of each sentence are multiplied by.
     resample : bool
         Fit on a bootstrap sample of the trees, so that the members of an ensemble differ.
     """
@@ -236,13 +265,21 @@ def learn_factors(
         arc_pairs, stop_pairs = factors.arc_templates.pairs(columns), factors.stop_templates.pairs(columns)
         scores = pair_scores(arc_pairs, arcs.table), pair_scores(stop_pairs, stops.table)
         tags = columns[0]
-        sign, _, _, arc_marginals, stop_marginals = inside_outside(
-            tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, *scores
-        )
+        root = np.log(grammar.root[tags])
+        automata = grammar.initial, grammar.operators, grammar.final
+        sign, _, _, arc_marginals, stop_marginals = inside_outside(tags, root, *automata, *scores)
         if sign <= 0:
             return None
-        gold_arcs, gold_stops = gold_pairs(gold)
-        return (arc_pairs, gold_arcs - arc_marginals), (stop_pairs, gold_stops - stop_marginals)
+        mask = masks[number] if len(masks) else None
+        if mask is None:
+            gold_arcs, gold_stops = gold_pairs(gold)
+        else:
+            root, arc_scores = mask.scores(root, scores[0])
+            sign, _, _, gold_arcs, gold_stops = inside_outside(tags, root, *automata, arc_scores, scores[1])
+            if sign <= 0:
+                return None
+        weight = 1.0 if weights_of is None else float(weights_of[number])
+        return (arc_pairs, weight * (gold_arcs - arc_marginals)), (stop_pairs, weight * (gold_stops - stop_marginals))
 
     def step(found: PairGradients, now: int) -> None:
         for (pairs, difference), weights in zip(found, (arcs, stops), strict=True):

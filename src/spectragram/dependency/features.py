@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
 
 from spectragram.dependency.encoding import Encoded
 from spectragram.inference.headed import LEFT, RIGHT
+from spectragram.schema import Array, Schema
 
 __all__ = ["ModifierSequences", "gold_pairs", "modifier_sequences"]
 
@@ -27,6 +29,19 @@ class ModifierSequences:
     roots : float64 array, shape (n_symbols,)
         How often each symbol heads a sentence.
     """
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Modifier sequences",
+        "The modifiers of every word of the training data, which pictures of automata need.",
+        arrays={
+            "tokens": Array("i8", ("n_tokens",), "tags of modifiers", least=0, below="n_tags"),
+            "offsets": Array("i8", ("n_sequences + 1",), "where sequences begin", starts="n_tokens"),
+            "blocks": Array(
+                "i8", ("2 * n_tags + 1",), "where the sequences of each side and head begin", starts="n_sequences"
+            ),
+            "roots": Array("f8", ("n_tags",), "how often each tag heads a sentence", least=0),
+        },
+    )
 
     tokens: np.ndarray
     offsets: np.ndarray

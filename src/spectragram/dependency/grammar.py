@@ -13,10 +13,12 @@ alpha_inf^{h,d}         final        (2, k, m)
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from spectragram.automata.wfa import WFA
+from spectragram.schema import Array, Schema
 
 __all__ = ["Grammar", "root_distribution"]
 
@@ -25,6 +27,8 @@ ROOT_PRIOR = 0.5
 
 Chosen by hand, not tuned: its only task is that no tag is impossible.
 """
+SMALLEST_ROOT = 1e-300
+"""Root probabilities are positive, since the chart takes their logarithms."""
 UNSEEN = 0.1
 """Added to the count of every tag, the unknown one included. Chosen by hand, not tuned."""
 
@@ -32,6 +36,18 @@ UNSEEN = 0.1
 @dataclass(frozen=True)
 class Grammar:
     """Weighted automata for the modifiers of every head symbol, and the distribution of root words."""
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Head automata",
+        "An automaton for the modifiers of every tag on either side, and the distribution of root words.",
+        arrays={
+            "root": Array("f8", ("n_tags",), "probability of each tag at the root", least=SMALLEST_ROOT),
+            "initial": Array("f8", (2, "n_tags", "n_states"), "initial weights, to the left and to the right"),
+            "operators": Array("f8", (2, "n_tags", "n_tags", "n_states", "n_states"), "weights of head and modifier"),
+            "final": Array("f8", (2, "n_tags", "n_states"), "final weights"),
+        },
+        sizes={"n_states": 1},
+    )
 
     root: np.ndarray
     initial: np.ndarray
@@ -68,7 +84,7 @@ class Grammar:
         return WFA(self.initial[place], self.operators[place], self.final[place])
 
 
-def root_distribution(roots: np.ndarray, tags: np.ndarray) -> np.ndarray:
-    """P(tag | root) from counts of root words and of all words, both (k,); no tag is impossible."""
+def root_distribution(roots: np.ndarray, tags: np.ndarray, prior: float = ROOT_PRIOR) -> np.ndarray:
+    """P(tag | root) from counts of root words and of all words, both (k,); with a prior no tag is impossible."""
     overall = (tags + UNSEEN) / (tags.sum() + UNSEEN * len(tags))
-    return (roots + ROOT_PRIOR * overall) / (roots.sum() + ROOT_PRIOR)
+    return np.maximum((roots + prior * overall) / (roots.sum() + prior), SMALLEST_ROOT)

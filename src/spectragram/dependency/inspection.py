@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spectragram.automata.approximation import CountedDFA, approximate_dfa
+from spectragram.automata.approximation import TOLERANCE, CountedDFA, approximate_dfa
 from spectragram.errors import ParameterError
 from spectragram.inference.headed import LEFT, RIGHT
 from spectragram.inference.prefix_tree import grow_prefix_tree
@@ -53,8 +53,21 @@ class HeadDFA:
         return rows
 
 
-def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int = 10) -> HeadDFA:
-    """Cluster the forward vectors of a head's frequent modifier sequences into at most ``n_states`` states."""
+def head_dfa(
+    parser: DependencyParser,
+    head: str,
+    direction: str,
+    n_states: int = 10,
+    *,
+    n_prefixes: int = FREQUENT_PREFIXES,
+    tolerance: float = TOLERANCE,
+    linkage: str = "upgma",
+) -> HeadDFA:
+    """Cluster the forward vectors of a head's frequent modifier sequences into at most ``n_states`` states.
+
+    ``tolerance=0, linkage="gaac"`` is the paper's construction; see
+    :func:`~spectragram.automata.approximation.approximate_dfa`.
+    """
     if direction not in DIRECTIONS:
         raise ParameterError("direction", direction, "is unknown", remedy="choose left or right")
     tags = parser.tags_
@@ -69,7 +82,7 @@ def head_dfa(parser: DependencyParser, head: str, direction: str, n_states: int 
         states[node] = states[tree.parent[node]] @ wfa.operators[tree.symbol[node]]
         # Only the direction of a vector counts.
         states[node] /= max(float(np.abs(states[node]).sum()), SMALLEST)
-    dfa = approximate_dfa(tree, states, tags, n_states, n_prefixes=FREQUENT_PREFIXES)
+    dfa = approximate_dfa(tree, states, tags, n_states, n_prefixes=n_prefixes, tolerance=tolerance, linkage=linkage)
     return HeadDFA(dfa)
 
 

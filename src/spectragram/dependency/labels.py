@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from spectragram.inference.sibling_chain import (
 from spectragram.inference.token_factors import step_tokens, token_scores
 from spectragram.inference.tree_factors import find_nodes
 from spectragram.learning.factors import empty_table, fit_weights, require_table, start_weights
+from spectragram.schema import Array, ListOf, Schema, Strings, Text, weight_table
 
 __all__ = ["Labels", "learn_labels"]
 
@@ -83,25 +84,73 @@ class Labels:
         if len(shape) != 2 or shape[1] != len(self.names) or self.candidates.dtype != np.bool_:
             raise ValueError(f"candidates of shape {shape} for {len(self.names)} labels")
 
-    def predict(self, columns: np.ndarray, heads: np.ndarray) -> list[str]:
-        """The label of every word of a sentence with columns (n_rows, n) and heads (n,) int64."""
-        if len(self.names) == 1:
-            return [self.names[0] if head else self.root for head in heads]
-        found = self.score(columns, heads, np.full(len(heads), -1), heads > 0, self.weights)
-        best = found.choices.labels[np.arange(len(heads)), found.words.argmax(axis=1)]
-        return [self.names[label] if head else self.root for label, head in zip(best, heads, strict=True)]
+    def predict(
+        self, columns: np.ndarray, heads: np.ndarray, known: Sequence[str | None] = ()
+    ) -> tuple[list[str], np.ndarray]:
+        """The label of every word of a sentence with columns (n_rows, n) and heads (n,) int64, and their posteriors.
+
+        Labels that are ``known`` are kept, and the others follow from them. Posteriors, (n,), are given the tree; those
+        of known labels and of the root word's are 1.
+        """
+        n = len(heads)
+        given = list(known) or [None] * n
+        names = [self.root if head == 0 else self.names[0] for head in heads]
+        posteriors = np.ones(n)
+        if len(self.names) > 1:
+            number = {name: i for i, name in enumerate(self.names)}
+            fixed = np.array([-1 if label is None else number.get(label, -1) for label in given])
+            found = self.score(columns, heads, fixed, heads > 0, self.weights, fixed)
+            best = found.words.argmax(axis=1)
+            labels = found.choices.labels[np.arange(n), best]
+            names = [self.names[label] if head else self.root for label, head in zip(labels, heads, strict=True)]
+            posteriors = np.where(heads > 0, found.words[np.arange(n), best], 1.0)
+        posteriors[[label is not None for label in given]] = 1.0
+        return [a if b is None else b for a, b in zip(names, given, strict=True)], posteriors
 
     def score(
-        self, columns: np.ndarray, heads: np.ndarray, gold: np.ndarray, asked: np.ndarray, table: np.ndarray
+        self,
+        columns: np.ndarray,
+        heads: np.ndarray,
+        gold: np.ndarray,
+        asked: np.ndarray,
+        table: np.ndarray,
+        known: np.ndarray | None = None,
     ) -> Scored:
-        """Posteriors of the labels of all words that are asked for, (n,) bool; gold (n,), -1 where it is not known."""
+        """Posteriors of the labels of all words that are asked for, (n,) bool; gold (n,), -1 where it is not known.
+
+        Where ``known`` (n,) is not -1, the word has no other label than this.
+        """
         nodes = find_nodes(heads)
         places = self.templates.places(columns, heads, nodes, table.size)
         pair_places = self.pair_templates.places(columns, heads, nodes, table.size)
         possible = self.candidates[columns[0]] & asked[:, None]
+        if known is not None:
+            fixed = np.flatnonzero((known >= 0) & asked)
+            possible[fixed] = np.arange(len(self.names)) == known[fixed, None]
         choices = find_choices(token_scores(places, possible, table), gold, MARGIN)
         between = sibling_scores(choices, nodes, pair_places, table, len(self.names))
         return Scored(nodes, places, pair_places, choices, *chain_posteriors(choices, nodes, between))
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Relations",
+        "Labels of words in a tree, given their heads.",
+        values={
+            "root": Text("the label of words without a head"),
+            "templates": ListOf(Text(), "what is seen of words", least=1),
+            "pair_templates": ListOf(Text(), "what is seen of words and the siblings before them", least=1),
+        },
+        arrays={
+            "names": Strings("n_labels", "the labels"),
+            "candidates": Array(
+                "?",
+                ("n_tags", "n_labels"),
+                "the labels considered for words of each tag",
+                rule=("every tag has a label", lambda candidates: bool(candidates.any(axis=1).all())),
+            ),
+            "weights": weight_table(),
+        },
+        sizes={"n_labels": 1},
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""

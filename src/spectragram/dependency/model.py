@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from spectragram.dependency.crossing import restored
+from spectragram.data.known_heads import with_known_heads
+from spectragram.data.pieces import pieces
+from spectragram.dependency.constraints import ArcMask, Known, mask_of
+from spectragram.dependency.crossing import STAYS, restored
 from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.factors import Factors
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels
+from spectragram.dependency.long_sentences import LONGEST, MARK, PUNCTUATION, join_pieces, require_chart
 from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.headed import best_heads, inside_outside
+from spectragram.inference.headed_kbest import k_best_heads
+from spectragram.schema import Part, Parts, Schema
 
-__all__ = ["Chart", "Member", "Model", "Parse", "average", "parse_all"]
+__all__ = ["Chart", "Member", "Model", "Parse", "average", "parse_all", "run_chart"]
 
 FLOOR = 1e-30
 """Smaller marginals, negative ones included, count as this when trees are chosen by the sum of logarithms.
@@ -31,6 +37,11 @@ SMALLEST = 1e-300
 """A guard against division by zero; any tiny value does."""
 SENTENCES_PER_PART = 32
 """Sentences that a thread parses at a time: many parts, since lengths differ. Chosen by hand, not tuned."""
+CANDIDATES = 2
+"""For a list of k trees so many times k are looked at, since the order of their probabilities is another one than that
+of their sums of log-marginals. Chosen by hand, not tuned."""
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -48,9 +59,14 @@ class Chart:
         """Number of negative marginals of roots and arcs."""
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
-    def best_heads(self) -> np.ndarray:
+    def log_marginals(self, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out."""
+        logs = np.log(np.maximum(self.roots, FLOOR)), np.log(np.maximum(self.arcs, FLOOR))
+        return logs if mask is None else mask.scores(*logs)
+
+    def best_heads(self, mask: ArcMask | None = None) -> np.ndarray:
         """The minimum-risk tree: the highest sum of log-marginals (equation 2), (n,) int32."""
-        return best_heads(np.log(np.maximum(self.roots, FLOOR)), np.log(np.maximum(self.arcs, FLOOR)))
+        return best_heads(*self.log_marginals(mask))
 
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""
@@ -83,12 +99,30 @@ class Member:
     grammar: Grammar
     factors: Factors | None
 
-    def chart(self, columns: np.ndarray, fallback: Grammar) -> tuple[Chart, bool]:
-        """Marginals of one sentence with columns (n_rows, n), and whether ``fallback`` had to take over."""
+    def scores(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log-factors of arcs and ends of halves, (2, n, n) each; zero without factors."""
         n = columns.shape[1]
-        scores = (np.zeros((2, n, n)), np.zeros((2, n, n))) if self.factors is None else self.factors.scores(columns)
-        chart = _run_chart(self.grammar, columns, *scores)
-        return (chart, False) if chart.sign > 0 else (_run_chart(fallback, columns, *scores), True)
+        return (np.zeros((2, n, n)), np.zeros((2, n, n))) if self.factors is None else self.factors.scores(columns)
+
+    def chart(self, columns: np.ndarray, fallback: Grammar | None, mask: ArcMask | None = None) -> tuple[Chart, bool]:
+        """Marginals of one sentence with columns (n_rows, n), and whether ``fallback`` had to take over.
+
+        Trees that use what a ``mask`` rules out do not count.
+        """
+        scores = self.scores(columns)
+        chart = run_chart(self.grammar, columns, *scores, mask)
+        if chart.sign > 0 or fallback is None:
+            return chart, False
+        return run_chart(fallback, columns, *scores, mask), True
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Member of a parser",
+        "Head automata, and the factors beside them.",
+        parts={
+            "grammar": Part(Grammar.SCHEMA, {"n_tags": "n_tags"}, values=None),
+            "factors": Part(Factors.SCHEMA, optional=True),
+        },
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
@@ -104,29 +138,52 @@ class Member:
         return cls(grammar, Factors.from_state(values["factors"], without_prefix("factors", arrays)))
 
 
-def _run_chart(grammar: Grammar, columns: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray) -> Chart:
-    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n)."""
+def run_chart(
+    grammar: Grammar,
+    columns: np.ndarray,
+    arc_scores: np.ndarray,
+    stop_scores: np.ndarray,
+    mask: ArcMask | None = None,
+) -> Chart:
+    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n), over the trees of a mask."""
     tags = columns[0]
-    found = inside_outside(
-        tags, np.log(grammar.root[tags]), grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
-    )
+    root = np.log(grammar.root[tags])
+    if mask is not None:
+        root, arc_scores = mask.scores(root, arc_scores)
+    found = inside_outside(tags, root, grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores)
     return Chart(*found)
 
 
+def parse_one(
+    members: Sequence[Member], fallback: Grammar | None, columns: np.ndarray, mask: ArcMask | None = None
+) -> tuple[Chart, bool]:
+    """The averaged marginals of the members for one sentence, and whether the fallback took over for one of them."""
+    require_chart(columns.shape[1])
+    charts, fell_back = zip(*(member.chart(columns, fallback, mask) for member in members), strict=True)
+    return average(charts), any(fell_back)
+
+
 def parse_all(
-    members: Sequence[Member], fallback: Grammar, encoded: Encoded, n_jobs: int = 1
+    members: Sequence[Member],
+    fallback: Grammar | None,
+    encoded: Encoded,
+    n_jobs: int = 1,
+    known: Sequence[Known] | None = None,
 ) -> list[tuple[Chart, bool]]:
-    """For every sentence the averaged marginals of the members, and whether the fallback took over for one of them."""
+    """For every sentence what :func:`parse_one` finds, given what is ``known`` if that is given."""
+    return _map_sentences(
+        lambda number: parse_one(
+            members, fallback, encoded.columns(number), None if known is None else known[number].mask
+        ),
+        len(encoded),
+        n_jobs,
+    )
 
-    def parse_some(numbers: np.ndarray) -> list[tuple[Chart, bool]]:
-        found = []
-        for number in numbers:
-            columns = encoded.columns(number)
-            charts, fell_back = zip(*(member.chart(columns, fallback) for member in members), strict=True)
-            found.append((average(charts), any(fell_back)))
-        return found
 
-    return [one for part in map_threads(parse_some, _parts(len(encoded)), n_jobs) for one in part]
+def _map_sentences(function: Callable[[int], Answer], n_sentences: int, n_jobs: int) -> list[Answer]:
+    """The function's answers for all sentences, on several threads."""
+    parts = map_threads(lambda numbers: [function(int(one)) for one in numbers], _parts(n_sentences), n_jobs)
+    return [answer for part in parts for answer in part]
 
 
 def _parts(n_sentences: int) -> list[np.ndarray]:
@@ -135,13 +192,39 @@ def _parts(n_sentences: int) -> list[np.ndarray]:
 
 @dataclass(frozen=True)
 class Parse:
-    """Heads, (n,) int32, and relations of a sentence; and what there is to say about how they were found."""
+    """A parsed sentence, and what there is to say about how it was found.
+
+    Attributes
+    ----------
+    heads : int32 array, shape (n,)
+    relations : list of str
+    head_confidence, relation_confidence : arrays, shape (n,)
+        Probability of each head, and of each relation given the tree.
+    n_negative, n_restored : int
+    fell_back, was_split : bool
+        Whether the fallback took over for a member; whether pieces of the sentence were parsed one by one.
+    """
 
     heads: np.ndarray
     relations: list[str]
+    head_confidence: np.ndarray
+    relation_confidence: np.ndarray
     n_negative: int
     n_restored: int
     fell_back: bool
+    was_split: bool = False
+
+
+def _restored(heads: np.ndarray, relations: list[str], marks: list[str], known: Known | None) -> tuple[np.ndarray, int]:
+    """Lost heads put back, but not against what is known."""
+    if known is None:
+        return restored(heads, relations, marks)
+    marks = [STAYS if head >= 0 else mark for head, mark in zip(known.heads, marks, strict=True)]
+    found, n_restored = restored(heads, relations, marks)
+    wrong = np.flatnonzero(~known.allowed[np.arange(len(found)), found] & (known.heads < 0))
+    if not len(wrong):
+        return found, n_restored
+    return _restored(heads, relations, [STAYS if i in wrong else mark for i, mark in enumerate(marks)], known)
 
 
 @dataclass(frozen=True)
@@ -153,7 +236,7 @@ class Model:
     alphabet : Alphabet
     members : tuple of Member
         The marginals of their charts are averaged.
-    fallback : Grammar
+    fallback : Grammar or None
         DET+F automata, for sentences whose estimates by a member do not sum to anything positive.
     labels : Labels
         Relations.
@@ -165,7 +248,7 @@ class Model:
 
     alphabet: Alphabet
     members: tuple[Member, ...]
-    fallback: Grammar
+    fallback: Grammar | None
     labels: Labels
     crossings: Labels | None
     sequences: ModifierSequences
@@ -175,7 +258,7 @@ class Model:
         if not self.members:
             raise ValueError("a parser without automata")
         for grammar in (self.fallback, *(member.grammar for member in self.members)):
-            if grammar.n_symbols != k:
+            if grammar is not None and grammar.n_symbols != k:
                 raise ValueError(f"automata of {grammar.n_symbols} symbols for {k} tags")
         for labels in (self.labels, self.crossings):
             if labels is not None and len(labels.candidates) != k:
@@ -183,34 +266,131 @@ class Model:
         if self.sequences.n_symbols != k or len(self.sequences.blocks) != 2 * k + 1:
             raise ValueError(f"modifier sequences of {self.sequences.n_symbols} symbols for {k} tags")
 
-    def parse(self, encoded: Encoded, n_jobs: int = 1) -> list[tuple[Chart, bool]]:
-        """The marginals of every sentence, and whether the fallback took over for a member."""
-        return parse_all(self.members, self.fallback, encoded, n_jobs)
+    def parse(
+        self, encoded: Encoded, n_jobs: int = 1, known: Sequence[Known] | None = None
+    ) -> list[tuple[Chart, bool]]:
+        """The marginals of every sentence, given what is known, and whether the fallback took over for a member."""
+        return parse_all(self.members, self.fallback, encoded, n_jobs, known)
 
-    def trees(self, encoded: Encoded, n_jobs: int = 1) -> list[Parse]:
-        """Heads and relations of every sentence."""
+    def trees(self, encoded: Encoded, n_jobs: int = 1, known: Sequence[Known] | None = None) -> list[Parse]:
+        """Heads and relations of every sentence, around what is known."""
 
-        def parse_some(numbers: np.ndarray) -> list[Parse]:
-            return [self._tree(encoded.columns(number)) for number in numbers]
+        def parse(number: int) -> Parse:
+            columns, mine = encoded.columns(number), None if known is None else known[number]
+            mask = None if mine is None else mine.mask
+            if columns.shape[1] > LONGEST and mask is None:
+                return self._long(columns, mine)
+            return self._finished(columns, *parse_one(self.members, self.fallback, columns, mask), mine)
 
-        return [one for part in map_threads(parse_some, _parts(len(encoded)), n_jobs) for one in part]
+        return _map_sentences(parse, len(encoded), n_jobs)
 
-    def _tree(self, columns: np.ndarray) -> Parse:
-        """Heads and relations of a sentence with columns (n_rows, n)."""
-        charts, fell_back = zip(*(member.chart(columns, self.fallback) for member in self.members), strict=True)
-        chart = average(charts)
-        heads = chart.best_heads()
+    def kbest(
+        self, encoded: Encoded, k: int, n_jobs: int = 1, known: Sequence[Known] | None = None
+    ) -> list[list[tuple[Parse, float]]]:
+        """Up to ``k`` trees of every sentence, most probable first, with log p(tree | sentence, what is known).
+
+        Candidates are the best trees by their sums of log-marginals. The probability of a tree is the mean over the
+        members of its share in Z, for which the chart sums over the hidden states of that tree alone.
+        """
+
+        def best(number: int) -> list[tuple[Parse, float]]:
+            columns, mine = encoded.columns(number), None if known is None else known[number]
+            mask = None if mine is None else mine.mask
+            chart, _ = parse_one(self.members, self.fallback, columns, mask)
+            trees, _ = k_best_heads(*chart.log_marginals(mask), CANDIDATES * k)
+            values = self.tree_log_probs(columns, trees, mask)
+            order = np.argsort(-values, kind="stable")[:k]
+            return [(self.completed(columns, trees[i], mine), float(values[i])) for i in order]
+
+        return _map_sentences(best, len(encoded), n_jobs)
+
+    def confident_trees(
+        self, encoded: Encoded, n_jobs: int = 1, known: Sequence[Known] | None = None
+    ) -> list[tuple[Parse, float]]:
+        """The tree of every sentence as :meth:`trees` finds it, and the logarithm of its probability."""
+
+        def parse(number: int) -> tuple[Parse, float]:
+            columns, mine = encoded.columns(number), None if known is None else known[number]
+            mask = None if mine is None else mine.mask
+            chart, fell_back = parse_one(self.members, self.fallback, columns, mask)
+            value = self.tree_log_probs(columns, chart.best_heads(mask)[None], mask)[0]
+            return self._finished(columns, chart, fell_back, mine), float(value)
+
+        return _map_sentences(parse, len(encoded), n_jobs)
+
+    def tree_log_probs(self, columns: np.ndarray, trees: np.ndarray, mask: ArcMask | None = None) -> np.ndarray:
+        """log p(tree | sentence) of projective trees (m, n), among those of a mask, (m,)."""
+        n = trees.shape[1]
+        found = np.full((len(self.members), len(trees)), -np.inf)
+        for which, member in enumerate(self.members):
+            whole, fell_back = member.chart(columns, self.fallback, mask)
+            grammar = self.fallback if fell_back and self.fallback is not None else member.grammar
+            scores = member.scores(columns)
+            for number, heads in enumerate(trees):
+                one = run_chart(grammar, columns, *scores, mask_of(np.arange(n + 1) == heads[:, None]))
+                if one.sign > 0:
+                    found[which, number] = one.log_z - whole.log_z
+        return np.logaddexp.reduce(found, axis=0) - np.log(len(self.members))
+
+    def _long(self, columns: np.ndarray, known: Known | None) -> Parse:
+        """The tree of a very long sentence of which no head is known, from those of its pieces."""
+        is_mark = columns[1] == self.alphabet.coarse.index.get(PUNCTUATION, -1)
+        spans = pieces([MARK if mark else "" for mark in is_mark], LONGEST)
+        found = [
+            self._finished(part, *parse_one(self.members, self.fallback, part), None)
+            for part in (np.ascontiguousarray(columns[:, start:end]) for start, end in spans)
+        ]
+        heads, confidence = join_pieces([(piece.heads, piece.head_confidence) for piece in found])
+        return replace(
+            self.completed(columns, heads, known),
+            head_confidence=confidence,
+            n_negative=sum(piece.n_negative for piece in found),
+            fell_back=any(piece.fell_back for piece in found),
+            was_split=True,
+        )
+
+    def _finished(self, columns: np.ndarray, chart: Chart, fell_back: bool, known: Known | None) -> Parse:
+        """The best tree of a chart, with relations and lost heads."""
+        heads = chart.best_heads(None if known is None else known.mask)
+        parse = self.completed(columns, heads, known)
+        words = np.arange(len(heads))
+        confidence = chart.head_distributions()[words, heads]
+        if known is not None:
+            confidence[known.heads >= 0] = 1.0
+        return replace(parse, head_confidence=confidence, n_negative=chart.n_negative, fell_back=fell_back)
+
+    def completed(self, columns: np.ndarray, heads: np.ndarray, known: Known | None = None) -> Parse:
+        """A projective tree (n,) with relations, restored heads and those known heads that cross others."""
         projective = heads.astype(np.int64)
-        relations = self.labels.predict(columns, projective)
+        given = () if known is None else known.relations
+        relations, confidence = self.labels.predict(columns, projective, given)
         n_restored = 0
         if self.crossings is not None:
-            heads, n_restored = restored(heads, relations, self.crossings.predict(columns, projective))
-        return Parse(heads, relations, chart.n_negative, n_restored, any(fell_back))
+            marks, _ = self.crossings.predict(columns, projective)
+            heads, n_restored = _restored(heads, relations, marks, known)
+        if known is not None:
+            heads = with_known_heads(heads, known.heads)
+        return Parse(heads, relations, np.ones(len(heads)), confidence, 0, n_restored, False)
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Dependency parser",
+        "An alphabet, the automata and factors of the members, relations.",
+        parts={
+            "alphabet": Part(Alphabet.SCHEMA, {"n_tags": "n_tags"}),
+            "member": Parts(Member.SCHEMA, "n_members", {"n_tags": "n_tags"}, values="members"),
+            "fallback": Part(Grammar.SCHEMA, {"n_tags": "n_tags"}, values=None, optional=True),
+            "labels": Part(Labels.SCHEMA, {"n_tags": "n_tags"}),
+            "crossings": Part(Labels.SCHEMA, {"n_tags": "n_tags"}, optional=True),
+            "sequences": Part(ModifierSequences.SCHEMA, {"n_tags": "n_tags"}, values=None),
+        },
+        sizes={"n_members": 1},
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {"crossings": None}
-        arrays = prefixed("fallback", vars(self.fallback)) | prefixed("sequences", vars(self.sequences))
+        arrays = {} if self.fallback is None else prefixed("fallback", vars(self.fallback))
+        arrays |= prefixed("sequences", vars(self.sequences))
         for name in ("alphabet", "labels", "crossings"):
             part = getattr(self, name)
             if part is None:
@@ -232,7 +412,7 @@ class Model:
                 Member.from_state(member, without_prefix(f"member{number}", arrays))
                 for number, member in enumerate(values["members"])
             ),
-            Grammar(**without_prefix("fallback", arrays)),
+            Grammar(**fallback) if (fallback := without_prefix("fallback", arrays)) else None,
             Labels.from_state(values["labels"], without_prefix("labels", arrays)),
             None if crossings is None else Labels.from_state(crossings, without_prefix("crossings", arrays)),
             ModifierSequences(**without_prefix("sequences", arrays)),

@@ -5,16 +5,25 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spectragram.automata.hankel import MAX_LENGTH, STATISTICS
+from spectragram.automata.settings import SCALINGS
+from spectragram.automata.spectral import KAPPA, SMALLEST
+from spectragram.data.word_paths import WordPaths
+from spectragram.dependency.em import SHRINKAGE
+from spectragram.dependency.grammar import ROOT_PRIOR
+from spectragram.dependency.spectral import PSEUDO_SEQUENCES
 from spectragram.engine import resolve_jobs
 from spectragram.errors import ParameterError
+from spectragram.word_paths import paths_for_factors
 
 if TYPE_CHECKING:
     from spectragram.dependency.estimator import DependencyParser
 
-__all__ = ["LEARNERS", "PRESETS", "Settings", "settings_of"]
+__all__ = ["LEARNERS", "PRESETS", "RECIPES", "Settings", "settings_of"]
 
+FACTORS_NEEDED = "use factors and words, or leave the clusters out"
 LEARNERS = ("spectral+em", "em", "spectral", "det+f", "det")
 
 PRESETS: dict[str, dict[str, int]] = {
@@ -31,6 +40,50 @@ to 23,000 words they gain 0.5 LAS, and 2 states gain 0.4. On EWT (205,000 words)
 """
 
 
+RECIPES: dict[str, dict[str, Any]] = {
+    "ours": {
+        "learner": "spectral+em",
+        "factors": True,
+        "crossing": True,
+        "basis": 3.0,
+        "empty_on_top": False,
+        "statistic": "marked",
+        "max_length": MAX_LENGTH,
+        "scaling": "cca",
+        "kappa": KAPPA,
+        "smallest": SMALLEST,
+        "min_mass": 0.0,
+        "det_sequences": PSEUDO_SEQUENCES,
+        "shrinkage": SHRINKAGE,
+        "root_prior": ROOT_PRIOR,
+        "fallback": True,
+    },
+    "paper": {
+        "n_states": 9,
+        "max_iter": 50,
+        "learner": "spectral",
+        "factors": False,
+        "crossing": False,
+        "basis": "sigma-lambda",
+        "empty_on_top": True,
+        "statistic": "substring",
+        "max_length": 4,
+        "scaling": "none",
+        "kappa": 0.0,
+        "smallest": 0.0,
+        "min_mass": 0.0,
+        "det_sequences": 0.0,
+        "shrinkage": 0.0,
+        "root_prior": 0.0,
+        "fallback": False,
+    },
+}
+"""``paper`` is Balle et al. 2014, sections 6.2 and 7.1: for every head and direction plain substring expectations of
+its own modifiers, a decomposition cut at min(|alphabet|, n) states, Lemma 3.1; counts without smoothing for DET, DET+F
+and EM; minimum-risk trees. n = 9 and 50 iterations of EM are what the paper's section 7.2 finds best and sufficient.
+The constants of ``ours`` stand where they are used."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The checked parameters; see :class:`~spectragram.dependency.DependencyParser`."""
@@ -41,7 +94,17 @@ class Settings:
     tag_column: str
     crossing: bool
     basis: str | float
+    empty_on_top: bool
+    statistic: str
+    max_length: int
+    scaling: str
+    kappa: float
+    smallest: float
     min_mass: float
+    det_sequences: float
+    shrinkage: float
+    root_prior: float
+    fallback: bool
     seed: int
     n_jobs: int
     verbose: bool
@@ -50,6 +113,7 @@ class Settings:
     n_epochs: int
     n_models: int
     states_given: bool
+    paths: WordPaths | None = None
 
     def states_for(self, n_tokens: int) -> int:
         """States of each automaton for a treebank of this size: those given or, if none are, no more than suit it."""
@@ -59,27 +123,27 @@ class Settings:
 
 
 def settings_of(parser: DependencyParser) -> Settings:
-    """Check the parameters of a parser; None takes the preset's value."""
-    parser._choose("learner", parser.learner, LEARNERS)
+    """Check the parameters of a parser; None takes the value of the recipe or the preset."""
     parser._choose("tag_column", parser.tag_column, ("auto", "xpos", "upos"))
-    for name, least in (("n_states", 1), ("max_iter", 0), ("n_epochs", 0), ("n_models", 1)):
+    for name, least in (("n_states", 1), ("max_iter", 0), ("n_epochs", 0), ("n_models", 1), ("max_length", 1)):
         parser._check_whole(name, least)
-    parser._check_number("min_mass")
-    if (parser.min_mass or 0.0) > 1:
-        raise ParameterError("min_mass", parser.min_mass, remedy="give a share of the singular values, 0 to 1")
+    for name in ("kappa", "smallest", "det_sequences", "shrinkage", "root_prior"):
+        parser._check_number(name)
+    parser._check_share("min_mass")
+    chosen = parser._with_preset(PRESETS, RECIPES)
+    parser._choose("learner", chosen["learner"], LEARNERS)
+    parser._choose("statistic", chosen["statistic"], STATISTICS)
+    parser._choose("scaling", chosen["scaling"], SCALINGS)
+    chosen |= {name: bool(chosen[name]) for name in ("factors", "crossing", "empty_on_top", "fallback")}
     return Settings(
-        learner=parser.learner,
-        factors=bool(parser.factors),
         words=bool(parser.words),
         tag_column=parser.tag_column,
-        crossing=bool(parser.crossing),
-        basis=_basis(parser.basis),
-        min_mass=parser.min_mass or 0.0,
         seed=parser.random_state,
         n_jobs=resolve_jobs(parser.n_jobs),
         verbose=parser.verbose,
-        states_given=parser.n_states is not None,
-        **parser._with_preset(PRESETS),
+        states_given=parser.n_states is not None or "n_states" in RECIPES[parser.recipe],
+        paths=paths_for_factors(parser.clusters, bool(chosen["factors"] and parser.words), FACTORS_NEEDED),
+        **chosen | {"basis": _basis(chosen["basis"])},
     )
 
 

@@ -7,6 +7,7 @@ m        lemma                                                         the first
 s        last letters of the form                                      the form
 f        FEATS                                                         0
 k        Case and VerbForm alone, from FEATS                           0
+a, b, e  prefixes of 4, 6 and 20 bits of the path of its cluster       0
 
 A row follows for each attribute that is frequent in FEATS: the checksum of its value, 0 for words without it. They tell
 whether two words agree. Other rows would give features other places: raise :data:`VERSION` after a change.
@@ -24,8 +25,14 @@ from zlib import crc32
 import numpy as np
 
 from spectragram.data.conllu import Sentence
+from spectragram.data.word_paths import WordPaths
 
 __all__ = ["VERSION", "Surface", "is_filled"]
+
+PATH_LETTERS = "abe"
+PREFIXES = (4, 6, 20)
+"""Lengths of the prefixes of paths: short ones stand for tags, long ones for words, as in Koo, Carreras & Collins
+(2008)."""
 
 VERSION = 1
 """Version of the rows, for model files."""
@@ -50,26 +57,30 @@ class Surface:
         The rows that hold anything: FEATS and lemmas may be missing throughout.
     attributes : tuple of str
         The attributes of FEATS whose agreement counts.
+    paths : WordPaths or None
+        Paths of the clusters of words.
     """
 
-    LETTERS: ClassVar[str] = "owmsfk"
+    LETTERS: ClassVar[str] = "owmsfk" + PATH_LETTERS
 
     other: str
     letters: str
     attributes: tuple[str, ...]
+    paths: WordPaths | None = None
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence], column: str) -> Self:
+    def of(cls, sentences: Sequence[Sentence], column: str, paths: WordPaths | None = None) -> Self:
         """The rows for a treebank whose automata generate the tags of ``column``."""
         other = "upos" if column == "xpos" else "xpos"
-        filled = {"o": is_filled(sentences, other)}
+        filled = dict.fromkeys(PATH_LETTERS, paths is not None) | {"o": is_filled(sentences, other)}
         filled["f"] = filled["k"] = is_filled(sentences, "feats")
         bundles = Counter(bundle for sentence in sentences for bundle in sentence.column("feats"))
         counts = Counter[str]()
         for bundle, n in bundles.items():
             counts.update(dict.fromkeys(_attributes(bundle), n))
         frequent = sorted(counts, key=lambda name: (-counts[name], name))[:MAX_ATTRIBUTES]
-        return cls(other, "".join(letter for letter in cls.LETTERS if filled.get(letter, True)), tuple(frequent))
+        letters = "".join(letter for letter in cls.LETTERS if filled.get(letter, True))
+        return cls(other, letters, tuple(frequent), paths)
 
     def rows(self, sentences: Sequence[Sentence], words: np.ndarray) -> np.ndarray:
         """The rows of all words, int64 (n_letters + n_attributes, n_tokens); ``words`` is 0 for rare ones."""
@@ -86,17 +97,23 @@ class Surface:
             _checksums(feats),
             _checksums(feats, partial(_part, names=KEY_ATTRIBUTES)),
         ]
+        rows += [np.zeros(len(forms), np.int64)] * len(PREFIXES) if self.paths is None else self._path_rows(sentences)
         rows += [_checksums(feats, partial(_part, names=(name,))) for name in self.attributes]
         return np.array(rows, np.int64).reshape(len(rows), len(forms))
+
+    def _path_rows(self, sentences: Sequence[Sentence]) -> list[np.ndarray]:
+        assert self.paths is not None
+        forms = [form for sentence in sentences for form in sentence.forms]
+        return [_checksums([path or "_" for path in row]) for row in self.paths.prefixes(forms, PREFIXES)]
 
     def to_values(self) -> dict[str, Any]:
         """Plain values, as model files hold them."""
         return {"other": self.other, "letters": self.letters, "attributes": list(self.attributes)}
 
     @classmethod
-    def from_values(cls, values: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_values`."""
-        return cls(values["other"], values["letters"], tuple(values["attributes"]))
+    def from_values(cls, values: dict[str, Any], paths: WordPaths | None = None) -> Self:
+        """Inverse of :meth:`to_values`; the paths of words are stored apart."""
+        return cls(values["other"], values["letters"], tuple(values["attributes"]), paths)
 
 
 def is_filled(sentences: Iterable[Sentence], column: str) -> bool:

@@ -38,6 +38,7 @@ LABEL_TEMPLATES = """
     mt0 mf0   mt0 mf0 ht0   mt0 ht0 hf0   mt0 mf0 ht0 hf0   mt0 mk0 ht0 hk0   mt0 mk0 hm0
     mt0 mk0 lm0   mt0 mk0 lw0 ht0   mt0 mk0 ht0 pt0 pk0   mt0 mk0 ht0 nt0 nk0   mt0 mk0 ht0 mv0
     mt0 mk0 ht0 hv0   mt0 ht0 =   mt0 mk0 ht0 =
+    me0   me0 ht0   he0 mt0   he0 me0   mb0 hb0   mt0 mb0 ht0   hw0 me0   hm0 mb0   mt0 ht0 le0
 """
 
 PAIR_TEMPLATES = """

@@ -16,6 +16,7 @@ For numba kernels that release the GIL, :func:`~spectragram.engine.threads.map_t
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import operator
 from collections import deque
@@ -27,7 +28,13 @@ from spectragram.engine.threads import resolve_jobs
 from spectragram.engine.workers import Borrowed, Executor, Future, Processes
 from spectragram.errors import InputError, LostShardError, SpectragramError
 
-__all__ = ["map_reduce"]
+__all__ = ["in_order", "map_reduce"]
+
+RETRIES = 3
+"""How many times a lost shard is sent again: a cluster may replace a machine now and then, but a shard that fails four
+times will fail always."""
+DEATHS = 2
+"""Losses that a task which Dask has given up counts for: after the second time it is not sent again."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,7 +49,7 @@ def map_reduce(
     merge: Callable[[Result, Result], Result] = operator.add,
     n_jobs: int | None = 1,
     executor: Executor | None = None,
-    retries: int = 3,
+    retries: int = RETRIES,
     progress: Progress | None = None,
     initial: Result | None = None,
 ) -> Result:
@@ -64,8 +71,7 @@ def map_reduce(
     executor
         Anything with ``submit(function, shard)``, for instance a ``distributed.Client``.
     retries
-        How many times a lost shard is sent again (3 by default: a cluster may replace a machine now and then, but a
-        shard that fails four times will fail always). A shard that raises an exception is not sent again.
+        How many times a lost shard is sent again. A shard that raises an exception is not.
     progress
         Called as ``progress(done, total)`` after each shard is merged; ``total`` is None for a generator.
     initial
@@ -88,7 +94,7 @@ def map_reduce(
         else:
             workers: Borrowed | Processes = Borrowed(executor) if executor is not None else Processes(jobs, function)
             stack.enter_context(workers)
-            results = stack.enter_context(contextlib.closing(_in_order(function, shards, workers, retries)))
+            results = stack.enter_context(contextlib.closing(in_order(function, shards, workers, retries=retries)))
         return _fold(results, merge, total, progress, initial)
 
 
@@ -110,10 +116,14 @@ def _fold(
     return merged
 
 
-def _in_order(
-    function: Callable[[Item], Result], shards: Iterable[Item], workers: Borrowed | Processes, retries: int
+def in_order(
+    function: Callable[..., Result],
+    shards: Iterable[Item],
+    workers: Borrowed | Processes,
+    *beside: Any,
+    retries: int = RETRIES,
 ) -> Generator[Result]:
-    """Results in the order of the shards, with at most ``workers.window`` shards in progress."""
+    """``function(shard, *beside)`` in the order of the shards, with at most ``workers.window`` of them in progress."""
     numbered = enumerate(shards)
     in_progress: deque[tuple[int, Item, Future]] = deque()
     careful = False
@@ -121,10 +131,12 @@ def _in_order(
         while True:
             if not careful:
                 for number, shard in itertools.islice(numbered, workers.window - len(in_progress)):
-                    in_progress.append((number, shard, workers.submit(function, shard)))
+                    in_progress.append((number, shard, workers.submit(function, shard, *beside)))
             if not in_progress:
                 return
-            result, losses = _wait(function, *in_progress[0], workers, retries)
+            number, shard, future = in_progress[0]
+            again = functools.partial(workers.submit, function, shard, *beside)
+            result, losses = _wait(number, shard, future, again, workers, retries)
             in_progress.popleft()
             # After a worker died, the shards in progress run one at a time before a new one starts: if a worker
             # dies then, its own shard is to blame.
@@ -136,13 +148,13 @@ def _in_order(
 
 
 def _wait(
-    function: Callable[[Item], Result],
     number: int,
-    shard: Item,
+    shard: object,
     future: Future,
+    again: Callable[[], Future],
     workers: Borrowed | Processes,
     retries: int,
-) -> tuple[Result, int]:
+) -> tuple[Any, int]:
     """Result of one shard, which is sent again if its worker is lost, and how often that happened."""
     losses = 0
     while True:
@@ -152,15 +164,23 @@ def _wait(
             raise
         except Exception as trouble:
             if not _is_loss(trouble):
-                trouble.add_note(f"raised while working on shard {number}")
+                trouble.add_note(f"raised while working on {_named(number, shard)}")
                 raise
-            losses += 1
+            workers.require_connected()
+            # Dask gives up on a task that killed several workers in a row, so that counts for more than one.
+            losses += DEATHS if type(trouble).__name__ == "KilledWorker" else 1
             if losses > retries:
+                reason = f"{type(trouble).__name__}: {trouble}".removesuffix(": ")
                 raise LostShardError(
-                    f"shard {number} was lost {losses} times ({type(trouble).__name__}: {trouble})",
-                    remedy=workers.remedy,
+                    f"{_named(number, shard)} was lost {losses} times ({reason})", remedy=workers.remedy
                 ) from trouble
-            future = workers.submit(function, shard)
+            future = again()
+
+
+def _named(number: int, shard: object) -> str:
+    """What errors call a shard; those with a ``title`` say themselves what is in them."""
+    title = getattr(shard, "title", None)
+    return f"shard {number}" + (f" ({title})" if isinstance(title, str) else "")
 
 
 def _is_loss(trouble: BaseException) -> bool:

@@ -90,13 +90,18 @@ def single_threaded_blas() -> Iterator[None]:
 
     Blocks may be nested and may overlap in several threads.
     """
-    openmp = _limit_openmp()
+    before, now = getattr(_INSIDE, "n_modules", 0), len(sys.modules)
+    # Inside a block of this thread, there is nothing to do for OpenMP unless a library has been loaded since.
+    openmp = None if before == now else _limit_openmp()
     _BLAS.hold()
+    _INSIDE.n_modules = now
     try:
         yield
     finally:
+        _INSIDE.n_modules = before
         _BLAS.release()
-        openmp.restore_original_limits()
+        if openmp is not None:
+            openmp.restore_original_limits()
 
 
 class _BlasLimit:
@@ -127,6 +132,8 @@ class _BlasLimit:
 
 
 _BLAS = _BlasLimit()
+_INSIDE = threading.local()
+"""``n_modules``: how many modules were loaded when this thread's innermost block was entered."""
 _FOUND: dict[int, dict[str, Any]] = {}
 
 

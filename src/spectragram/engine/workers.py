@@ -1,4 +1,9 @@
-"""The workers of :func:`spectragram.engine.map_reduce`: the caller's executor, or local processes.
+"""Who works on shards: the caller's executor (a Dask cluster, say), or local processes.
+
+Tasks run with one thread of BLAS wherever they run, so that the last bits of sums do not depend on the worker.
+
+A cluster keeps values between tasks (:class:`Kept`): the model of a prediction, the sentences of an E-step. They travel
+to a worker once, and again only if all workers that had them are gone.
 
 Local processes are *spawned*, never forked: a fork would copy locks held by threads of BLAS or numba. They ignore
 Ctrl-C (the parent handles it), use one BLAS thread each, and hold one end of a pipe. The pipe closes when the parent
@@ -16,20 +21,26 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, wait
+from contextvars import ContextVar
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
 from spectragram.engine.threads import single_threaded_blas
 from spectragram.errors import InputError, LostShardError
 
-__all__ = ["Borrowed", "Executor", "Future", "Processes"]
+__all__ = ["CURRENT", "Borrowed", "Executor", "Future", "Kept", "Processes"]
 
 AHEAD = 2
 """Shards in progress for each worker: one runs and one waits, so that the worker is never idle."""
 
 _UNTIL_EXIT = contextlib.ExitStack()
 """What a worker process keeps for as long as it lives."""
+
+RECONNECT = "see whether the scheduler still runs, start it again if not, and repeat the command"
+
+WATCH_SECONDS = 2.0
+"""Time between two looks at whether a task on a cluster can still end. Chosen by hand: a look costs a millisecond."""
 
 UNKNOWN_WORKERS = 8
 """Assumed size of an executor that does not tell. Chosen by hand; it only decides how far ahead shards are sent."""
@@ -52,6 +63,48 @@ class Executor(Protocol):
         """Start ``fn(*args, **kwargs)`` somewhere; return a future."""
 
 
+CURRENT: ContextVar[Executor | None] = ContextVar("spectragram_executor", default=None)
+"""Where this thread sends shards, see :func:`spectragram.engine.working_on`."""
+
+
+class Kept:
+    """A value that the workers of a Dask cluster keep; other executors get it with every task."""
+
+    def __init__(self, value: Any, client: Any) -> None:
+        self.value = value
+        self._client = client
+        self._future: Any = None
+
+    def handle(self) -> Any:
+        """What to send in its place: a future of the cluster, or the value itself."""
+        if self._client is None:
+            return self.value
+        if self._future is None or self._future.status != "finished":  # new, or lost with the last worker that had it
+            self._future = self._client.scatter([self.value], hash=False)[0]
+        return self._future
+
+
+class _Watched:
+    """A task on a cluster that is given up if what it needs is lost: Dask may wait for that for ever."""
+
+    def __init__(self, future: Any, client: Any, needed: list[Any]) -> None:
+        self.future, self.client, self.needed = future, client, needed
+
+    def result(self) -> Any:
+        """Wait; return the result or raise what went wrong."""
+        while True:
+            done, _ = wait([self.future], timeout=WATCH_SECONDS)
+            if done or self.client.status != "running":
+                return self.future.result(timeout=0)
+            if not all(self.client.who_has(self.needed).values()):
+                self.future.cancel()
+                raise CancelledError("what the task needs was lost with its worker")
+
+    def cancel(self) -> Any:
+        """Cancel the task if it has not started."""
+        return self.future.cancel()
+
+
 class Borrowed:
     """An executor that belongs to the caller: it is used but never shut down."""
 
@@ -64,19 +117,39 @@ class Borrowed:
                 remedy="give a concurrent.futures executor or a distributed.Client",
             )
         workers = getattr(executor, "_max_workers", None) or UNKNOWN_WORKERS
-        if hasattr(executor, "get_executor"):
+        self.client = executor if hasattr(executor, "get_executor") else None
+        if self.client is not None:
             # A Dask client. Without pure=False it would hash every shard and run equal ones once.
+            self.require_connected()
             workers = max(1, sum(executor.nthreads().values()))
             executor = executor.get_executor(pure=False)
         self.executor = executor
         self.window = AHEAD * workers
 
-    def submit(self, function: Callable[..., Any], shard: Any) -> Future:
-        """Start work on a shard."""
+    def keep(self, value: Any) -> Kept:
+        """A value to give to many tasks."""
+        return Kept(value, self.client)
+
+    def require_connected(self) -> None:
+        """Raise an error if there is no scheduler any more that would take a task."""
+        if self.client is not None and self.client.status != "running":
+            address = getattr(self.client.scheduler, "address", None) or "the cluster"
+            raise LostShardError(f"the connection to {address} is lost", remedy=RECONNECT)
+
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future:
+        """Start work on a shard, the first of ``args``; workers see the values of those that are kept."""
+        self.require_connected()
         try:
-            return self.executor.submit(function, shard)
+            sent = [_handle(value) for value in args]
+            future = self.executor.submit(functools.partial(_on_its_own, function), *sent)
+            needed = [handle for handle, value in zip(sent, args, strict=True) if isinstance(value, Kept)]
+            return future if self.client is None else _Watched(future, self.client, needed)
         except BrokenExecutor as trouble:
             raise LostShardError(f"the executor is broken ({trouble})", remedy=self.remedy) from trouble
+        except OSError as trouble:
+            if self.client is None:
+                raise
+            raise LostShardError(f"the scheduler does not answer ({trouble})", remedy=RECONNECT) from trouble
 
     def __enter__(self) -> Borrowed:
         return self
@@ -112,14 +185,31 @@ class Processes:
         self.lifeline.close()
         self.far_end.close()
 
-    def submit(self, function: Callable[..., Any], shard: Any) -> Future:
+    def submit(self, function: Callable[..., Any], *args: Any) -> Future:
         """Start work on a shard, in new processes if the old ones were lost."""
         try:
-            return self.pool.submit(function, shard)
+            return self.pool.submit(function, *args)
         except BrokenExecutor as trouble:
             # A pool that has lost a process accepts no more work.
             self.__exit__(trouble)
-            return self.__enter__().pool.submit(function, shard)
+            return self.__enter__().pool.submit(function, *args)
+
+    def require_connected(self) -> None:
+        """They always are."""
+
+
+def _handle(value: Any) -> Any:
+    return value.handle() if isinstance(value, Kept) else value
+
+
+def _on_its_own(function: Callable[..., Any], *args: Any) -> Any:
+    """Run a task with one thread of BLAS and no executor, so that it does all its work itself."""
+    token = CURRENT.set(None)
+    try:
+        with single_threaded_blas():
+            return function(*args)
+    finally:
+        CURRENT.reset(token)
 
 
 def _begin_worker(lifeline: Connection) -> None:

@@ -10,7 +10,8 @@
     beta_u                         backs         (n_nodes, m)   sum of backward vectors of all strings through u
 
 For probabilistic automata total is 1 everywhere and z_{u sigma} = P(sigma | u). Estimated operators can make z zero or
-negative: then the state is *reset* to the one stored for the recent symbols, and the scale of the step is 0.
+negative: then the state is *reset* to the one stored for the recent symbols, and the scale of the step is 0. The paper
+has no such rule and divides by z whatever its sign.
 Each group of nodes is one matrix product, so BLAS does most of the work; the kernels release the GIL.
 """
 
@@ -19,19 +20,27 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["expected_counts", "forward_states"]
+from spectragram.engine.kernels import REORDER
+
+__all__ = ["CANCELLED", "drawn_counts", "expected_counts", "filter_prefixes", "forward_states", "largest_group"]
 
 CANCELLED = 1e-6
-"""A state is reset if its total is less than this share of the absolute terms of the sum: the rest is noise.
+"""``least`` for automata with negative weights: a total that is a smaller share of its absolute terms is noise.
 
 Chosen by hand, not tuned.
 """
 
-CHUNK = 512
-"""Steps whose counts are summed in one product; small enough for the cache."""
-
 
 @njit(cache=True, nogil=True)
+def largest_group(groups: np.ndarray) -> int:
+    """The largest number of nodes in a group of a prefix tree; groups (g + 1,) int64 hold where each begins."""
+    largest = 0
+    for g in range(len(groups) - 1):
+        largest = max(largest, groups[g + 1] - groups[g])
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def forward_states(
     parent: np.ndarray,
     symbol: np.ndarray,
@@ -39,109 +48,223 @@ def forward_states(
     initial: np.ndarray,
     operators: np.ndarray,
     total: np.ndarray,
-    signed: bool,
+    least: float,
     fallback: np.ndarray,
     fallback_of: np.ndarray,
     fallback_share: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scaled forward vectors of all nodes of a prefix tree.
 
-    (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); signed: whether weights may be negative; fallback (c, m), rows
-    with total 1; fallback_of (n,) int64, the row for each node; fallback_share: the share of it mixed into every
-    state but the first.
+    (n,), (n,), (g + 1,) int64; (m,), (k, m, m), (m,); least: a state is reset if its total is not above zero or below
+    this share of its absolute terms, and if it is negative, states are never reset unless their total is zero; fallback
+    (c, m), rows with total 1; fallback_of (n,) int64, the row for each node; fallback_share: the share of it mixed into
+    every state but the first.
     Returns states (n, m) and scales (n,); a scale of 0 marks a reset.
     """
     n, m = len(parent), len(initial)
     states = np.empty((n, m))
     scales = np.ones(n)
     scales[0] = np.dot(initial, total)
-    states[0] = initial / scales[0] if scales[0] > 0 else fallback[fallback_of[0]]
+    usable = scales[0] > 0 or (least < 0.0 and scales[0] != 0.0)
+    for j in range(m):
+        states[0, j] = initial[j] / scales[0] if usable else fallback[fallback_of[0], j]
+    before = np.empty((largest_group(groups), m))
     for g in range(1, len(groups) - 1):
         first, stop = groups[g], groups[g + 1]
-        before = np.empty((stop - first, m))
+        _gather(states, parent, first, stop, before)
+        np.dot(before[: stop - first], operators[symbol[first]], states[first:stop])
         for node in range(first, stop):
-            before[node - first] = states[parent[node]]
-        np.dot(before, operators[symbol[first]], states[first:stop])
-        scales[first:stop] = np.dot(states[first:stop], total)
-        for node in range(first, stop):
-            state = states[node]
-            if signed:
-                size = 0.0
-                for j in range(m):
-                    size += abs(state[j] * total[j])
-                if scales[node] < CANCELLED * size:
-                    scales[node] = 0.0
-            if not scales[node] > 0.0:
-                scales[node] = 0.0
-                state[:] = fallback[fallback_of[node]]
-                continue
-            factor = 1.0 / scales[node]
+            scale, size = 0.0, 0.0
             for j in range(m):
-                state[j] *= factor
-            if fallback_share > 0.0:
-                recent = fallback[fallback_of[node]]
+                scale += states[node, j] * total[j]
+            if least > 0.0:
                 for j in range(m):
-                    state[j] = (1.0 - fallback_share) * state[j] + fallback_share * recent[j]
+                    size += abs(states[node, j] * total[j])
+            recent = fallback_of[node]
+            usable = (scale > 0.0 and scale >= least * size) or (least < 0.0 and scale < 0.0)
+            if not usable:
+                scales[node] = 0.0
+                for j in range(m):
+                    states[node, j] = fallback[recent, j]
+                continue
+            scales[node] = scale
+            factor = (1.0 - fallback_share) / scale
+            for j in range(m):
+                states[node, j] *= factor
+            if fallback_share > 0.0:
+                for j in range(m):
+                    states[node, j] += fallback_share * fallback[recent, j]
     return states, scales
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def expected_counts(
     parent: np.ndarray,
     symbol: np.ndarray,
     groups: np.ndarray,
-    by_symbol: np.ndarray,
     ends: np.ndarray,
-    states: np.ndarray,
-    scales: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
     transposed: np.ndarray,
     final: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    states: np.ndarray,
+    backs: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     """How often a probabilistic automaton uses each weight on the strings of a tree (the E-step).
 
         beta_u = w_u alpha_inf / (alpha_u . alpha_inf) + sum_sigma A_sigma beta_{u sigma} / z_{u sigma}
 
-    ``states`` and ``scales`` are those of :func:`forward_states`; ``transposed`` (k, m, m) holds A_sigma'.
-    Returns moves (k, m, m), to be multiplied by the operators; stops (m,); starts (m,); and the log-likelihood of
-    ending, sum_u w_u log(alpha_u . alpha_inf). Strings of probability zero are left out.
+    ``transposed`` (k, m, m) holds A_sigma'; ``states`` and ``backs`` (at least n, m) are overwritten, so that many
+    trees can use the same memory. All weights have one type, float32 or float64; sums over nodes are float64.
+    Returns moves (k, m, m), to be multiplied by the operators; stops (m,); starts (m,); the scales (n,) and the
+    log-likelihood of ending, sum_u w_u log(alpha_u . alpha_inf). Strings of probability zero are left out.
     """
-    n, m = states.shape
-    moves = np.zeros_like(transposed)
-    stops = np.zeros(m)
-    backs = np.zeros((n, m))
-    log_likelihood = 0.0
-    for node in range(n):
-        if ends[node] > 0.0:
-            chance = np.dot(states[node], final)
-            if chance > 0.0:
-                log_likelihood += ends[node] * np.log(chance)
-                for j in range(m):
-                    backs[node, j] = ends[node] / chance * final[j]
-                    stops[j] += states[node, j] * backs[node, j]
-            else:
-                log_likelihood = -np.inf
+    n, m = len(parent), len(initial)
+    rows = largest_group(groups)
+    before, after = np.empty((rows, m), states.dtype), np.empty((rows, m), states.dtype)
+    scales = filter_prefixes(parent, symbol, groups, initial, operators, states)
+    moves, stops = np.zeros(transposed.shape), np.zeros(m)
+    log_likelihood = _end(states, ends, final, backs, stops, n)
     for g in range(len(groups) - 2, 0, -1):
         first, stop = groups[g], groups[g + 1]
+        size, sigma = stop - first, symbol[first]
         for node in range(first, stop):
             # Nothing flows back through a step of probability zero.
-            factor = 1.0 / scales[node] if scales[node] > 0.0 else 0.0
+            factor = 1 / scales[node] if scales[node] > 0 else scales[node]
             for j in range(m):
                 backs[node, j] *= factor
-        above = np.dot(backs[first:stop], transposed[symbol[first]])
+        _gather(states, parent, first, stop, before)
+        own = moves[sigma]
+        own += np.dot(before[:size].T, backs[first:stop])
+        np.dot(backs[first:stop], transposed[sigma], after[:size])
         for node in range(first, stop):
-            up = backs[parent[node]]
+            up = parent[node]
             for j in range(m):
-                up[j] += above[node - first, j]
-    # All steps with one symbol at a time, since groups are too small for fast products.
-    before = np.empty((CHUNK, m))
-    after = np.empty((CHUNK, m))
-    first = 0
-    while first < len(by_symbol):
-        sigma, size = symbol[by_symbol[first]], 0
-        while size < CHUNK and first + size < len(by_symbol) and symbol[by_symbol[first + size]] == sigma:
-            before[size] = states[parent[by_symbol[first + size]]]
-            after[size] = backs[by_symbol[first + size]]
-            size += 1
-        moves[sigma] += np.dot(before[:size].T, after[:size])
-        first += size
-    return moves, stops, states[0] * backs[0], log_likelihood
+                backs[up, j] += after[node - first, j]
+    return moves, stops, (states[0] * backs[0]).astype(np.float64), scales, log_likelihood
+
+
+@njit(cache=True, nogil=True)
+def filter_prefixes(
+    parent: np.ndarray,
+    symbol: np.ndarray,
+    groups: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    states: np.ndarray,
+) -> np.ndarray:
+    """Fill ``states`` (at least n, m) with the forward vectors of a probabilistic automaton; returns the scales (n,).
+
+    The same as :func:`forward_states` without signs and resets, in the type of the weights, float32 or float64. A
+    prefix of probability zero has scale 0 and state 0.
+    """
+    before = np.empty((largest_group(groups), len(initial)), states.dtype)
+    scales = np.ones(len(parent), states.dtype)
+    for j in range(len(initial)):
+        states[0, j] = initial[j]
+    for g in range(1, len(groups) - 1):
+        first, stop = groups[g], groups[g + 1]
+        _gather(states, parent, first, stop, before)
+        np.dot(before[: stop - first], operators[symbol[first]], states[first:stop])
+        _normalise(states, scales, first, stop)
+    return scales
+
+
+@njit(cache=True, nogil=True)
+def drawn_counts(
+    parent: np.ndarray,
+    symbol: np.ndarray,
+    groups: np.ndarray,
+    ends: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    transposed: np.ndarray,
+    final: np.ndarray,
+    chances: np.ndarray,
+    states: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw the states behind every string from their posterior, and count moves (k, m, m), stops (m,), starts (m,).
+
+        s_T ~ alpha_x(i) alpha_inf(i)        s_{t-1} ~ alpha_u(i) A_{x_t}(i, s_t)        u = x_1 ... x_{t-1}
+
+    Forward vectors are shared by strings with the same prefix; backwards each string is drawn on its own, from the end.
+    ``chances`` are uniform random numbers, one for each symbol and one for the end of every string. Strings that are
+    impossible are left out.
+    """
+    filter_prefixes(parent, symbol, groups, initial, operators, states)
+    moves, stops, starts = np.zeros(transposed.shape), np.zeros(len(final)), np.zeros(len(final))
+    used = 0
+    for end in range(len(parent)):
+        for _ in range(int(ends[end])):
+            state = _draw(states[end], final, chances[used])
+            used += 1
+            if state < 0:
+                continue
+            stops[state] += 1.0
+            node = end
+            while node > 0:
+                before = _draw(states[parent[node]], transposed[symbol[node], state], chances[used])
+                used += 1
+                moves[symbol[node], before, state] += 1.0
+                node, state = parent[node], before
+            starts[state] += 1.0
+    return moves, stops, starts
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _draw(left: np.ndarray, right: np.ndarray, chance: float) -> int:
+    """An index drawn with probabilities proportional to left * right; -1 if all are zero."""
+    total = left.dtype.type(0)
+    for i in range(len(left)):
+        total += left[i] * right[i]
+    rest, found = chance * total, -1
+    for i in range(len(left)):
+        weight = left[i] * right[i]
+        if weight > 0:
+            found = i
+            rest -= weight
+            if rest <= 0:
+                break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _gather(states: np.ndarray, parent: np.ndarray, first: int, stop: int, before: np.ndarray) -> None:
+    """The states of the parents of nodes ``first`` to ``stop - 1``, one after the other."""
+    for node in range(first, stop):
+        for j in range(states.shape[1]):
+            before[node - first, j] = states[parent[node], j]
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _normalise(states: np.ndarray, scales: np.ndarray, first: int, stop: int) -> None:
+    """Scale the rows to total 1; a row without weight stays zero."""
+    for node in range(first, stop):
+        total = states.dtype.type(0)
+        for j in range(states.shape[1]):
+            total += states[node, j]
+        scales[node] = total
+        factor = 1 / total if total > 0 else total
+        for j in range(states.shape[1]):
+            states[node, j] *= factor
+
+
+@njit(cache=True, nogil=True, fastmath=REORDER)
+def _end(
+    states: np.ndarray, ends: np.ndarray, final: np.ndarray, backs: np.ndarray, stops: np.ndarray, n: int
+) -> float:
+    """Start the backward vectors with the strings that end at each node; counts of stops, log-likelihood of ending."""
+    log_likelihood = 0.0
+    for node in range(n):
+        if not ends[node] > 0.0:
+            backs[node] = 0
+            continue
+        chance = states.dtype.type(0)
+        for j in range(len(final)):
+            chance += states[node, j] * final[j]
+        log_likelihood += ends[node] * np.log(chance) if chance > 0 else -np.inf
+        factor = states.dtype.type(ends[node]) / chance if chance > 0 else states.dtype.type(0)
+        for j in range(len(final)):
+            backs[node, j] = factor * final[j]
+            stops[j] += states[node, j] * backs[node, j]
+    return log_likelihood

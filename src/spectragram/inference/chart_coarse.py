@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.inference.chart_rules import Rules, Weights
+from spectragram.inference.chart_rules import Rules, SpanMask, Weights
 
 __all__ = ["CoarseChart", "coarse_inside", "fewest_pieces", "span_id"]
 
@@ -42,9 +42,9 @@ def span_id(i: int, j: int) -> int:
 
 @njit(cache=True, nogil=True)
 def coarse_inside(
-    rules: Rules, weights: Weights, lex_start: np.ndarray, lex_tag: np.ndarray, lex_value: np.ndarray
+    rules: Rules, weights: Weights, lex_start: np.ndarray, lex_tag: np.ndarray, lex_value: np.ndarray, mask: SpanMask
 ) -> CoarseChart:
-    """Inside values of a whole sentence, a :class:`CoarseChart`.
+    """Inside values of a whole sentence, a :class:`CoarseChart`, of what a mask allows.
 
     Word i may have the tags ``lex_tag[lex_start[i]:lex_start[i + 1]]`` (int32), with p(word | tag) up to a factor in
     ``lex_value`` (float64).
@@ -64,9 +64,9 @@ def coarse_inside(
             if length == 1:
                 for e in range(lex_start[i], lex_start[i + 1]):
                     bottom[cell, lex_tag[e]] = lex_value[e]
-            else:
+            elif mask.cells[cell] >= 0:
                 exponent[cell] = _build_span(rules, weights, chart, i, i + length)
-            _close_span(rules, weights, chart, cell)
+            _close_span(rules, weights, chart, cell, mask)
     return chart
 
 
@@ -97,7 +97,7 @@ def _build_span(rules: Rules, weights: Weights, chart: CoarseChart, i: int, j: i
 
 
 @njit(cache=True, nogil=True)
-def _close_span(rules: Rules, weights: Weights, chart: CoarseChart, cell: int) -> None:
+def _close_span(rules: Rules, weights: Weights, chart: CoarseChart, cell: int, mask: SpanMask) -> None:
     """Scale the bottom values of a span and compute its top values: kept, or under a unary rule."""
     bottom, top = chart.bottom[cell], chart.top[cell]
     largest = 0.0
@@ -108,12 +108,15 @@ def _close_span(rules: Rules, weights: Weights, chart: CoarseChart, cell: int) -
     shift = math.frexp(largest)[1]
     scale = math.ldexp(1.0, -shift)
     chart.exponent[cell] += shift
+    row = mask.cells[cell] - 1
     for b in range(len(bottom)):
         if bottom[b] > 0.0:
             bottom[b] *= scale
-            top[b] += weights.kept[b] * bottom[b]
+            if row < 0 or mask.kept[row, b]:
+                top[b] += weights.kept[b] * bottom[b]
             for u in range(rules.child_start[b], rules.child_start[b + 1]):
-                top[rules.by_child[u, 0]] += weights.by_child[u] * bottom[b]
+                if row < 0 or mask.unary[row, u]:
+                    top[rules.by_child[u, 0]] += weights.by_child[u] * bottom[b]
     largest = 0.0
     for a in range(len(top)):
         largest = max(largest, top[a])

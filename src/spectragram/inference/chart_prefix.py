@@ -1,94 +1,180 @@
-"""Exact inside and prefix probabilities over the whole chart, nothing pruned.
+"""Exact prefix probabilities of many sentences at once: a whole inside chart, then one forward pass over it.
 
-    inside    alpha(i, j) = sum over rules and k of C . (alpha(i, k) (x) alpha(k, j))
-    prefix    pi(i) = R (sum over rules and k of C . (alpha(i, k) (x) pi(k))): words i .. n-1 begin a tree
+    paper (Stolcke 1995)     here        what it is
+    inside beta(i, k)        top         weight of words i .. k-1 below a top item, for every symbol and state
+    forward alpha(k)         opened      weight of the first k words and a bottom item that begins after them
+    left corners R_L         reach       U (1 - L U)^-1: from top items that begin to all bottom items that may
 
-A tree whose first child is still open at the end of the prefix adds its left corner: with L(a, b) the weight of
-a -> b c summed over c, the geometric series of left corners is R = (1 - L)^-1 (Jelinek & Lafferty 1991).
-Vectors of all symbols and states lie one after the other.
+With C the tensors of binary rules, U(a, b) the weight of a top item a over a bottom item b (kept or unary), and
+L(a, b) the weight of a -> b c summed over c:
+
+    top(i, k)    = U (sum over rules and j of C . (top(i, j) (x) top(j, k)))
+    begun(k)     = sum over rules and i of opened(i) . C . top(i, k)       begun(0) = root      [as right children]
+    opened(k)    = begun(k) reach
+    p(w | first k words) = sum over tags and states of opened(k) p(w | tag, state)              [the next word]
+    p(end | first k words) = root . top(0, k)
+
+``opened(k)`` over tags and the end sum to p(first k words), because a proper grammar chooses something at every step
+from left to right. They are divided by that sum, so next-word distributions add up to one whatever was rounded.
+Vectors of all symbols and states lie one after the other. Charts are in single precision, like model files; every
+span has its own scale, so nothing underflows. Spans of one length and all sentences advance together: the work is
+matrix products, one for each pair of children.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
 
+from spectragram.errors import InputError
 from spectragram.inference.chart_rules import Operators, Rules
+from spectragram.inference.chart_spans import Spans, relative, rescaled
+from spectragram.inference.chart_tensors import (
+    LEFT,
+    PARENT,
+    RIGHT,
+    Bilinear,
+    child_sums,
+    group_tensors,
+    multiply,
+    normalised,
+    unary_matrix,
+)
 
-__all__ = ["close_span", "combine", "left_corner_closure"]
+__all__ = ["Forward", "PrefixGrammar", "Prefixes"]
 
 
-@njit(cache=True, nogil=True)
-def combine(rules: Rules, operators: Operators, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Bottom vector of a span from the top vectors of all its pairs of parts.
+@dataclass(frozen=True)
+class Prefixes:
+    """What a sentence of n words says about its prefixes of 0 .. n words.
 
-    ``left`` and ``right`` are (n_splits, n_all_states); returns (n_all_states,).
+    Attributes
+    ----------
+    opened : float64 array, shape (n + 1, n_tag_states)
+        p(tag and state of the next word | prefix).
+    ends : float64 array, shape (n + 1,)
+        p(the sentence ends here | prefix); with ``opened`` it sums to one. A prefix that is impossible has zeros.
+    entropies : float64 array, shape (n + 1,), or None
+        Entropy in nats of the derivations that begin with the prefix, see :mod:`chart_entropy`.
     """
-    out = np.zeros(left.shape[1])
-    n_splits = len(left)
-    start = operators.state_start
-    n_symbols = len(start) - 1
-    left_alive = np.zeros((n_symbols, n_splits), np.bool_)
-    right_alive = np.zeros((n_symbols, n_splits), np.bool_)
-    for a in range(n_symbols):
-        for k in range(n_splits):
-            for x in range(start[a], start[a + 1]):
-                left_alive[a, k] |= left[k, x] != 0.0
-                right_alive[a, k] |= right[k, x] != 0.0
-    largest = operators.n_states.max()
-    outer = np.empty(largest * largest)
-    for r in range(len(rules.binary)):
-        a, b, c = rules.binary[r]
-        n_left, n_right, m = operators.n_states[b], operators.n_states[c], operators.n_states[a]
-        used = False
-        for k in range(n_splits):
-            if left_alive[b, k] and right_alive[c, k]:
-                if not used:
-                    used = True
-                    for pair in range(n_left * n_right):
-                        outer[pair] = 0.0
-                for y in range(n_left):
-                    value = left[k, start[b] + y]
-                    for z in range(n_right):
-                        outer[y * n_right + z] += value * right[k, start[c] + z]
-        if used:
-            up = operators.binary_start[r]
-            for pair in range(n_left * n_right):
-                value = outer[pair]
-                for x in range(m):
-                    out[start[a] + x] += value * operators.binary_up[up + pair * m + x]
-    return out
+
+    opened: np.ndarray
+    ends: np.ndarray
+    entropies: np.ndarray | None = None
 
 
-@njit(cache=True, nogil=True)
-def close_span(rules: Rules, operators: Operators, bottom: np.ndarray) -> np.ndarray:
-    """Top vector of a span from its bottom vector, both (n_all_states,)."""
-    start = operators.state_start
-    top = operators.kept * bottom
-    for u in range(len(rules.unary)):
-        a, b = rules.unary[u]
-        n_below = operators.n_states[b]
-        for x in range(operators.n_states[a]):
-            row = operators.unary_start[u] + x * n_below
-            for y in range(n_below):
-                top[start[a] + x] += operators.unary[row + y] * bottom[start[b] + y]
-    return top
+class PrefixGrammar:
+    """A grammar prepared for prefixes.
 
-
-def left_corner_closure(rules: Rules, operators: Operators) -> np.ndarray:
-    """The matrix R, (n_all_states, n_all_states): from weights of open bottom items to those of all open ones.
-
-    An open bottom item reaches upwards as the first child of any number of larger items.
+    Parameters
+    ----------
+    rules : Rules
+    operators : Operators
+        Weights of a proper grammar; they are normalised again, as files hold rounded ones.
+    n_tags : int
+        Symbols below this number are tags, which have words and no binary rules.
     """
-    size = int(operators.state_start[-1])
-    start, n_states = operators.state_start, operators.n_states
-    corner = np.zeros((size, size))
-    for r, (a, b, c) in enumerate(rules.binary):
-        tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
-        summed = tensor.reshape(n_states[a], n_states[b], n_states[c]).sum(axis=2)
-        corner[start[a] : start[a + 1], start[b] : start[b + 1]] += summed
-    closing = np.diag(operators.kept)
-    for u, (a, b) in enumerate(rules.unary):
-        matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]
-        closing[start[a] : start[a + 1], start[b] : start[b + 1]] += matrix.reshape(n_states[a], n_states[b])
-    return np.linalg.inv(np.eye(size) - corner @ closing)
+
+    def __init__(self, rules: Rules, operators: Operators, n_tags: int) -> None:
+        self.rules, self.operators = rules, normalised(rules, operators)
+        self.size = int(operators.state_start[-1])
+        self.n_tag_states = int(operators.state_start[n_tags])
+        try:
+            inverse = np.linalg.inv(np.eye(self.size) - self.corners @ self.closing)
+        except np.linalg.LinAlgError:
+            inverse = np.full((self.size, self.size), np.nan)
+        self.inverse, self.reach = inverse, self.closing @ inverse
+        if not (np.isfinite(self.reach).all() and self.reach.min() > -1e-6):  # noise of inversion is far smaller
+            raise InputError(
+                "the grammar can expand first children for ever, so its prefixes have no probability",
+                remedy="train with another learner or seed, e.g. spectral+em",
+            )
+
+    @cached_property
+    def corners(self) -> np.ndarray:
+        """L: the weight of a -> b c summed over c, (n_all_states, n_all_states)."""
+        return child_sums(self.rules, self.operators, self.operators.binary, LEFT)
+
+    @cached_property
+    def closing(self) -> np.ndarray:
+        """U: the weight of a top item over a bottom item, (n_all_states, n_all_states)."""
+        return unary_matrix(self.rules, self.operators, self.operators.unary, self.operators.kept)
+
+    @cached_property
+    def upwards(self) -> Bilinear:
+        """From left and right child to the parent."""
+        return group_tensors(self.rules, self.operators, [self.operators.binary], self.n_tag_states, LEFT, RIGHT)
+
+    @cached_property
+    def sideways(self) -> Bilinear:
+        """From the parent and the left child to the right child."""
+        return group_tensors(self.rules, self.operators, [self.operators.binary], self.n_tag_states, PARENT, LEFT)
+
+    def prefixes(self, sentences: Sequence[np.ndarray]) -> list[Prefixes]:
+        """The prefixes of sentences that are vectors p(word | tag, state) up to factors, (n, n_tag_states) each."""
+        chart = Spans([len(vectors) for vectors in sentences])
+        tops, scales = self._inside(chart, sentences)
+        forward = self._forward(chart, tops, scales)
+        return [self._of_places(forward, a, b) for a, b in chart.places()]
+
+    def _of_places(self, forward: Forward, a: int, b: int) -> Prefixes:
+        return Prefixes(forward.opened[a:b, : self.n_tag_states], forward.ends[a:b])
+
+    def words_of(self, chart: Spans, sentences: Sequence[np.ndarray]) -> np.ndarray:
+        """Bottom vectors of all single words, each scaled to a maximum of one: float32 (n_words, n_all_states)."""
+        bottoms = np.zeros((int(chart.lengths.sum()), self.size), np.float32)
+        words = np.concatenate([np.zeros((0, self.n_tag_states)), *sentences])
+        largest = np.maximum(words.max(axis=1, initial=0.0), np.finfo(np.float64).tiny)
+        bottoms[:, : self.n_tag_states] = words / largest[:, None]
+        return bottoms
+
+    def _inside(self, chart: Spans, sentences: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors of the top items of all spans, float32 (n_spans, n_all_states), and logarithms of their scales."""
+        tops = np.zeros((chart.n_spans, self.size), np.float32)
+        scales = np.full(chart.n_spans, -np.inf)
+        closing = np.ascontiguousarray(self.closing.T, np.float32)
+        for length in range(1, chart.longest + 1):
+            here = chart.of_length(length)
+            if length == 1:
+                bottoms, base = self.words_of(chart, sentences), np.zeros(here.stop - here.start)
+            else:
+                rows = chart.splits(length)
+                factors, base = relative(scales[rows].sum(axis=2))
+                bottoms = multiply(self.upwards, tops, tops, rows, factors)
+            tops[here], scales[here] = rescaled(bottoms @ closing, base)
+        return tops, scales
+
+    def _forward(self, chart: Spans, tops: np.ndarray, scales: np.ndarray) -> Forward:
+        root = self.operators.root
+        opened, log_scales = np.zeros((chart.n_places, self.size)), np.full(chart.n_places, -np.inf)
+        single, ends = np.zeros((chart.n_places, self.size), np.float32), np.zeros(chart.n_places)
+        for k in range(chart.longest + 1):
+            here, rows = chart.at(k)
+            if k == 0:
+                begun, base, end = np.tile(root, (len(here), 1)), np.zeros(len(here)), np.zeros(len(here))
+            else:
+                factors, base = relative(log_scales[rows[:, :, 0]] + scales[rows[:, :, 1]])
+                begun = multiply(self.sideways, single, tops, rows, factors).astype(np.float64)
+                whole = rows[:, 0, 1]
+                end = factors[:, 0] * (tops[whole].astype(np.float64) @ root)
+            vectors = np.maximum(begun @ self.reach, 0.0)
+            total = vectors[:, : self.n_tag_states].sum(axis=1) + end
+            safe = np.where(total > 0.0, total, 1.0)
+            opened[here], ends[here] = vectors / safe[:, None], end / safe
+            single[here] = opened[here]
+            with np.errstate(divide="ignore"):
+                log_scales[here] = base + np.log(total)
+        return Forward(opened, single, ends, log_scales)
+
+
+class Forward(NamedTuple):
+    """The forward pass over all places between words, those of each sentence one after the other."""
+
+    opened: np.ndarray  #: (n_places, n_all_states), divided by p(the words before)
+    single: np.ndarray  #: the same in single precision
+    ends: np.ndarray  #: (n_places,), divided by the same
+    log_scales: np.ndarray  #: (n_places,) log p(the words before), of words scaled to a maximum of one

@@ -17,7 +17,7 @@ from numba import njit
 
 from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, span_id
 from spectragram.inference.chart_forest import Posteriors
-from spectragram.inference.chart_rules import Forest, Rules, Weights
+from spectragram.inference.chart_rules import Forest, Rules, SpanMask, Weights, free_mask
 
 __all__ = ["coarse_forest", "thin_forest"]
 
@@ -40,7 +40,7 @@ def _append(table: np.ndarray, used: int, a: int | np.int64, b: int | np.int64, 
 
 @njit(cache=True, nogil=True)
 def _prune(
-    rules: Rules, weights: Weights, chart: CoarseChart, threshold: float
+    rules: Rules, weights: Weights, chart: CoarseChart, threshold: float, mask: SpanMask
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Outside pass, longest spans first. Returns three tables of what reaches the threshold:
 
@@ -65,7 +65,7 @@ def _prune(
             j = i + length
             before = n_items
             items, n_items, links, n_links = _open_span(
-                rules, weights, chart, outside, under, i, j, threshold, items, n_items, links, n_links
+                rules, weights, chart, outside, under, i, j, threshold, mask, items, n_items, links, n_links
             )
             if n_items > before:
                 edges, n_edges = _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n_edges)
@@ -82,6 +82,7 @@ def _open_span(
     i: int,
     j: int,
     threshold: float,
+    mask: SpanMask,
     items: np.ndarray,
     n_items: int,
     links: np.ndarray,
@@ -91,6 +92,7 @@ def _open_span(
     cell = span_id(i, j)
     bottom, top = chart.bottom[cell], chart.top[cell]
     before = n_items
+    row = mask.cells[cell] - 1
     under[:] = 0.0
     for a in chart.active[cell, : chart.n_active[cell]]:
         above = outside[cell, a]
@@ -100,7 +102,7 @@ def _open_span(
         items = _append(items, n_items, a, 1, i, j)
         n_items += 1
         posterior = weights.kept[a] * above * bottom[a]
-        if posterior > 0.0 and posterior >= threshold:
+        if posterior > 0.0 and posterior >= threshold and (row < 0 or mask.kept[row, a]):
             under[a] += weights.kept[a] * above
             links = _append(links, n_links, a, -1, i, j)
             n_links += 1
@@ -111,7 +113,7 @@ def _open_span(
             continue
         for u in range(rules.child_start[b], rules.child_start[b + 1]):
             value = weights.by_child[u] * outside[cell, rules.by_child[u, 0]]
-            if value > 0.0 and value * bottom[b] >= threshold:
+            if value > 0.0 and value * bottom[b] >= threshold and (row < 0 or mask.unary[row, u]):
                 under[b] += value
                 links = _append(links, n_links, np.int64(rules.by_child[u, 0]), np.int64(rules.by_child[u, 1]), i, j)
                 n_links += 1
@@ -219,13 +221,17 @@ def coarse_forest(
     weights: Weights,
     lexical: tuple[np.ndarray, np.ndarray, np.ndarray],
     threshold: float,
+    mask: SpanMask | None = None,
 ) -> Forest | None:
     """The forest of edges, links and items whose posterior reaches ``threshold``; None if there is no parse.
 
-    ``lexical`` is ``(lex_start, lex_tag, lex_value)`` as :func:`coarse_inside` takes them.
+    ``lexical`` is ``(lex_start, lex_tag, lex_value)`` as :func:`coarse_inside` takes them; a ``mask`` says what may
+    stand over each span.
     """
-    found = _prune(rules, weights, coarse_inside(rules, weights, *lexical), threshold)
-    return _assemble(rules, len(lexical[0]) - 1, *found) if len(found[0]) else None
+    n = len(lexical[0]) - 1
+    mask = free_mask(rules, n) if mask is None else mask
+    found = _prune(rules, weights, coarse_inside(rules, weights, *lexical, mask), threshold, mask)
+    return _assemble(rules, n, *found) if len(found[0]) else None
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["Forest", "Operators", "Rules", "Weights", "layout", "make_operators", "make_rules", "make_weights"]
+__all__ = [
+    "Forest",
+    "Operators",
+    "Rules",
+    "SpanMask",
+    "Weights",
+    "free_mask",
+    "layout",
+    "make_operators",
+    "make_rules",
+    "make_weights",
+]
 
 
 class Rules(NamedTuple):
@@ -63,6 +74,20 @@ class Weights(NamedTuple):
     by_child: np.ndarray  #: (n_unary,) in the order of ``Rules.by_child``
     kept: np.ndarray  #: (n_symbols,) weight of a top item that is its bottom item
     root: np.ndarray  #: (n_symbols,)
+
+
+class SpanMask(NamedTuple):
+    """What the chart may build over each span; see :func:`free_mask` for the one that allows everything."""
+
+    cells: np.ndarray  #: int32 (n_cells,): 0 allows everything, -1 nothing, c > 0 what row c - 1 allows
+    kept: np.ndarray  #: bool (n_rows, n_symbols): bottom items that may be kept as top items
+    unary: np.ndarray  #: bool (n_rows, n_unary): unary rules, in the order of ``Rules.by_child``
+
+
+def free_mask(rules: Rules, n: int) -> SpanMask:
+    """The mask of n words that allows everything."""
+    nothing = np.zeros((0, rules.n_symbols), np.bool_), np.zeros((0, len(rules.unary)), np.bool_)
+    return SpanMask(np.zeros(n * (n + 1) // 2, np.int32), *nothing)
 
 
 class Forest(NamedTuple):

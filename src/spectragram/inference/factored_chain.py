@@ -57,13 +57,16 @@ def label_sequences(
     offsets: np.ndarray,
     first: int,
     stop: int,
-    fixed: np.ndarray,
+    allowed: np.ndarray,
     marginals: np.ndarray,
+    log_sums: np.ndarray,
 ) -> None:
     """Write p(a_i = a | x) of the sequences first .. stop - 1 into ``marginals`` (n_tokens, l).
 
-    atoms (t, a, 2) int64 are the templates, table (2^b,) float32 their weights; offsets (n_sequences + 1,) int64;
-    fixed (n_tokens,) int: labels that are known, -1 where none is.
+    The logarithms of the sums over all labels and states go into ``log_sums`` (n_sequences,). atoms (t, a, 2) int64 are
+    the templates, table (2^b,) float32 their weights; offsets (n_sequences + 1,) int64; allowed (n_tokens, l) bool: the
+    labels that each token may have, or (0, l) if nothing is known about any. A token of which no allowed label is
+    possible may have any of those that are allowed.
     """
     types, columns, rows, vectors, possible = tokens
     n_labels = possible.shape[1]
@@ -74,11 +77,18 @@ def label_sequences(
             continue
         own = np.empty((end - begin, n_labels), np.bool_)
         for i in range(begin, end):
-            for a in range(n_labels):
-                own[i - begin, a] = possible[rows[i], a] if fixed[i] < 0 else fixed[i] == a
+            some = False
+            for l in range(n_labels):
+                own[i - begin, l] = possible[rows[i], l] and (len(allowed) == 0 or allowed[i, l])
+                some |= own[i - begin, l]
+            if len(allowed) and not some:
+                for l in range(n_labels):
+                    own[i - begin, l] = allowed[i, l]
         scores = token_scores(token_places(columns, types[begin:end], atoms, len(table)), own, table)
-        found, _, _ = factored_marginals(chain, vectors, rows[begin:end], scores, pairs)
-        marginals[begin:end] = found
+        found, _, log_sums[u] = factored_marginals(chain, vectors, rows[begin:end], scores, pairs)
+        for i in range(begin, end):
+            for l in range(n_labels):
+                marginals[i, l] = found[i - begin, l]
 
 
 @njit(cache=True, nogil=True)
@@ -147,7 +157,8 @@ def _forward(
             b = labels[i, l]
             reached = alpha[i, starts[b] : starts[b + 1]]
             if i == 0:
-                reached[:] = initial[starts[b] : starts[b + 1]]
+                for j in range(len(reached)):
+                    reached[j] = initial[starts[b] + j]
             else:
                 for k in range(n_possible[i - 1]):
                     a = labels[i - 1, k]
@@ -163,7 +174,8 @@ def _forward(
         log_scale += np.log(total)
         if total > 0.0:
             for l in range(n_possible[i]):
-                alpha[i, starts[labels[i, l]] : starts[labels[i, l] + 1]] /= total
+                for s in range(starts[labels[i, l]], starts[labels[i, l] + 1]):
+                    alpha[i, s] /= total
     return alpha, log_scale
 
 
@@ -185,7 +197,7 @@ def _backward(
     beta = final.copy()  # of the token behind; only the states of its possible labels count
     before = np.zeros_like(beta)
     mass = np.zeros((n_labels, n_labels))
-    message = np.zeros(np.diff(starts).max())
+    message = np.zeros(len(beta))
     last = 0.0
     for k in range(n_possible[n - 1]):
         a = labels[n - 1, k]
@@ -193,7 +205,8 @@ def _backward(
         last += marginals[n - 1, a]
     if not last > 0.0:
         return 0.0
-    marginals[n - 1] /= last
+    for a in range(n_labels):
+        marginals[n - 1, a] /= last
     for i in range(n - 1, 0, -1):
         total, largest = 0.0, 0.0
         for k in range(n_possible[i - 1]):
@@ -224,5 +237,6 @@ def _backward(
                 share = mass[a, labels[i, l]] / total
                 expected[a, labels[i, l]] += share
                 marginals[i - 1, a] += share
-            beta[starts[a] : starts[a + 1]] = before[starts[a] : starts[a + 1]] / largest
+            for s in range(starts[a], starts[a + 1]):
+                beta[s] = before[s] / largest
     return last

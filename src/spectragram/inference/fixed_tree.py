@@ -34,6 +34,16 @@ class Nodes(NamedTuple):
     right: np.ndarray  #: int32 (n,)
     kept: np.ndarray  #: uint8 (n,): 1 where the node is a bottom item kept as a top item
     tree_start: np.ndarray  #: int64 (n_trees + 1,)
+    weight: np.ndarray  #: float64 (n_trees,): how often each tree counts
+
+    def trees(self, first: int, last: int) -> Nodes:
+        """Trees ``first .. last - 1`` alone."""
+        start, end = self.tree_start[first], self.tree_start[last]
+        bounds, weight = self.tree_start[first : last + 1] - start, self.weight[first:last]
+        own = Nodes._make([*(array[start:end] for array in self[:-2]), bounds, weight])
+        # Leaves have no children (-1), and unary nodes no right one; nothing looks at these.
+        left, right = own.left - start, own.right - start
+        return own._replace(left=left.astype(self.left.dtype), right=right.astype(self.right.dtype))
 
 
 class Counts(NamedTuple):
@@ -154,9 +164,11 @@ def _outside_tree(
     alpha: np.ndarray,
     beta: np.ndarray,
     outer: np.ndarray,
+    weight: float,
     counts: tuple[np.ndarray, ...],
 ) -> None:
-    """Outside vectors of one tree, each scaled so that alpha . beta = 1; adds the expected counts to ``counts``."""
+    """Outside vectors of one tree, each scaled so that alpha . beta = 1; adds the expected counts, times the weight of
+    the tree, to ``counts``."""
     binary, unary, lexical, bottom, kept = counts
     for n in range(last - 1, first - 1, -1):
         symbol, rule = nodes.symbol[n], nodes.rule[n]
@@ -168,7 +180,7 @@ def _outside_tree(
             total += alpha[here + x] * beta[here + x]
         for x in range(m):
             beta[here + x] /= total
-            posterior = alpha[here + x] * beta[here + x]
+            posterior = weight * alpha[here + x] * beta[here + x]
             if nodes.kind[n] != UNARY:
                 bottom[states + x] += posterior
                 if nodes.kept[n]:
@@ -176,13 +188,13 @@ def _outside_tree(
             if nodes.kind[n] == LEXICAL:
                 lexical[rule, x] += posterior
         if nodes.kind[n] == UNARY:
-            _below_unary(operators, nodes, n, first, offset, alpha, beta, unary)
+            _below_unary(operators, nodes, n, first, offset, alpha, beta, weight, unary)
         elif nodes.kind[n] == BINARY:
             if nodes.kept[n]:
                 # For the nodes below, the weight of keeping this one is part of the outside.
                 for x in range(m):
                     beta[here + x] *= operators.kept[states + x]
-            _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, binary)
+            _below_binary(operators, nodes, n, first, offset, alpha, beta, outer, weight, binary)
 
 
 @njit(cache=True, nogil=True)
@@ -194,6 +206,7 @@ def _below_unary(
     offset: np.ndarray,
     alpha: np.ndarray,
     beta: np.ndarray,
+    weight: float,
     counts: np.ndarray,
 ) -> None:
     """The outside vector of the child of a unary node, and the expected counts of its rule."""
@@ -212,7 +225,7 @@ def _below_unary(
     for x in range(m):
         row = operators.unary_start[rule] + x * n_below
         for y in range(n_below):
-            counts[row + y] += beta[here + x] * alpha[below + y] / total
+            counts[row + y] += weight * beta[here + x] * alpha[below + y] / total
 
 
 @njit(cache=True, nogil=True)
@@ -225,6 +238,7 @@ def _below_binary(
     alpha: np.ndarray,
     beta: np.ndarray,
     outer: np.ndarray,
+    weight: float,
     counts: np.ndarray,
 ) -> None:
     """The outside vectors of both children of a binary node, and the expected counts of its rule."""
@@ -254,7 +268,7 @@ def _below_binary(
         beta[a_left + y] = inner
         total += inner * value
     for y in range(n_left):
-        value = alpha[a_left + y] / total
+        value = weight * alpha[a_left + y] / total
         for z in range(n_right):
             outer[y * n_right + z] = value * alpha[a_right + z]
     for x in range(m):
@@ -297,8 +311,8 @@ def _expected_counts(
             continue
         log_value[t - first_tree] = np.log(value) + log_scale
         for x in range(operators.n_states[nodes.symbol[last - 1]]):
-            root[states + x] += beta[top + x] * alpha[top + x] / value
-        _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, counts)
+            root[states + x] += nodes.weight[t] * beta[top + x] * alpha[top + x] / value
+        _outside_tree(operators, nodes, first, last, offset, alpha, beta, outer, nodes.weight[t], counts)
     for entry in range(len(binary)):
         binary[entry] *= operators.binary[entry]
     for entry in range(len(unary)):
@@ -308,6 +322,8 @@ def _expected_counts(
 
 def expected_counts(operators: Operators, lexical: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int) -> Counts:
     """Expected counts of rules and states over trees ``first_tree .. last_tree - 1``, for probabilistic operators.
+
+    A tree counts as often as its weight says; its ``log_value`` is that of the tree alone.
 
     ``lexical`` (n_rows, largest number of states) holds the vector of each lexical rule.
     """

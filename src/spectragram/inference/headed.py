@@ -76,7 +76,7 @@ def inside_outside(
     return np.sign(z), np.log(abs(z)) + log_shift + log_scale * (n - 1), roots, arc_marginals, stop_marginals
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _bounded(
     root: np.ndarray, arc_scores: np.ndarray, stop_scores: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -101,11 +101,12 @@ def _bounded(
             room = n - i if d == RIGHT else i + 1
             best = stop_scores[d, i, :room].max()
             log_shift += best
-            stops[d, i, :room] = np.exp(stop_scores[d, i, :room] - best)
+            for s in range(room):
+                stops[d, i, s] = np.exp(stop_scores[d, i, s] - best)
     return tops, arcs, stops, log_shift
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _inside(
     symbols: np.ndarray,
     initial: np.ndarray,
@@ -125,7 +126,8 @@ def _inside(
     for d in range(2):
         for i in range(n):
             # half(i, i) = alpha_1 of i                                                                     (equation 3)
-            halves[d, i, 0] = initial[d, symbols[i]]
+            for q in range(m):
+                halves[d, i, 0, q] = initial[d, symbols[i], q]
             closed[d, i, 0] = np.dot(initial[d, symbols[i]], final[d, symbols[i]]) * stops[d, i, 0]
     for w in range(1, n):
         largest = 0.0
@@ -158,7 +160,7 @@ def _inside(
     return links, halves, closed, 1.0, n
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _outside(
     symbols: np.ndarray,
     tops: np.ndarray,
@@ -255,17 +257,18 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
     return _follow(top, link_splits, half_splits)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True, inline="always")
 def _follow(top: int, link_splits: np.ndarray, half_splits: np.ndarray) -> np.ndarray:
     """Heads of the tree below ``top``; halves that have not been opened yet wait on a stack."""
     n = len(link_splits)
     heads = np.zeros(n, np.int32)
     waiting = np.empty((2 * n + 2, 3), np.int64)
-    waiting[0], waiting[1] = (LEFT, top, top), (RIGHT, top, n - 1 - top)
+    waiting[0, 0], waiting[0, 1], waiting[0, 2] = LEFT, top, top
+    waiting[1, 0], waiting[1, 1], waiting[1, 2] = RIGHT, top, n - 1 - top
     size = 2
     while size:
         size -= 1
-        d, i, w = waiting[size]
+        d, i, w = waiting[size, 0], waiting[size, 1], waiting[size, 2]
         if w == 0:
             continue
         away = 2 * d - 1
@@ -275,8 +278,8 @@ def _follow(top: int, link_splits: np.ndarray, half_splits: np.ndarray) -> np.nd
         left = min(i, j)
         inside = link_splits[left, s]
         # The outer half of j, then the inner halves of i and j.
-        waiting[size] = (d, j, w - s)
-        waiting[size + 1] = (RIGHT, left, inside)
-        waiting[size + 2] = (LEFT, max(i, j), s - 1 - inside)
+        waiting[size, 0], waiting[size, 1], waiting[size, 2] = d, j, w - s
+        waiting[size + 1, 0], waiting[size + 1, 1], waiting[size + 1, 2] = RIGHT, left, inside
+        waiting[size + 2, 0], waiting[size + 2, 1], waiting[size + 2, 2] = LEFT, max(i, j), s - 1 - inside
         size += 3
     return heads

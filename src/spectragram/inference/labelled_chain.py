@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-__all__ = ["ChainOperators", "batches", "best_legal_path", "diagonal_operators", "forward_backward"]
+__all__ = ["ChainOperators", "batches", "best_legal_path", "diagonal_operators", "forward_backward", "k_best_paths"]
 
 TOKENS_A_BATCH = 4096
 """Enough tokens for the speed of matrix products, few enough for the cache. Chosen by hand, not tuned."""
@@ -171,7 +171,8 @@ def best_legal_path(
         for b in range(n_labels):
             best[b] = scores[start, b] if may_start[b] else -np.inf
         if best.max() == -np.inf:
-            best[:] = scores[start]
+            for b in range(n_labels):
+                best[b] = scores[start, b]
         for i in range(start + 1, stop):
             leader = np.argmax(best)
             for b in range(n_labels):
@@ -182,9 +183,57 @@ def best_legal_path(
                 back[i, b] = leader if before < 0 else before
                 following[b] = -np.inf if before < 0 else best[before] + scores[i, b]
             if following.max() == -np.inf:
-                following[:] = best[leader] + scores[i]
-            best[:] = following
+                for b in range(n_labels):
+                    following[b] = best[leader] + scores[i, b]
+            best, following = following, best
         path[stop - 1] = np.argmax(best)
         for i in range(stop - 1, start, -1):
             path[i - 1] = back[i, path[i]]
     return path
+
+
+@njit(cache=True, nogil=True)
+def k_best_paths(
+    scores: np.ndarray, may_follow: np.ndarray, may_start: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` sequences of labels with the largest sums of scores, fewer if there are not so many.
+
+    (n, l), -inf for what is ruled out, (l, l) bool, (l,) bool -> (m, n) int32 and their sums (m,), largest first.
+    """
+    n, n_labels = scores.shape
+    best = np.full((n, n_labels, k), -np.inf)
+    back = np.zeros((n, n_labels, k, 2), np.int32)
+    for a in range(n_labels):
+        if may_start[a]:
+            best[0, a, 0] = scores[0, a]
+    ends = np.full(k, -np.inf)
+    last = np.zeros((k, 2), np.int32)
+    for i in range(1, n + 1):
+        for b in range(n_labels) if i < n else range(1):
+            values, origins = (best[i, b], back[i, b]) if i < n else (ends, last)
+            if i < n and scores[i, b] == -np.inf:
+                continue
+            for a in range(n_labels):
+                if i < n and not may_follow[a, b]:
+                    continue
+                for rank in range(k):
+                    value = best[i - 1, a, rank]
+                    if not value > values[k - 1]:
+                        break
+                    at = k - 1
+                    while at > 0 and values[at - 1] < value:
+                        values[at] = values[at - 1]
+                        origins[at] = origins[at - 1]
+                        at -= 1
+                    values[at] = value
+                    origins[at, 0], origins[at, 1] = a, rank
+            if i < n:
+                values += scores[i, b]
+    found = int((ends > -np.inf).sum())
+    paths = np.zeros((found, n), np.int32)
+    for r in range(found):
+        label, rank = last[r]
+        for i in range(n - 1, -1, -1):
+            paths[r, i] = label
+            label, rank = back[i, label, rank]
+    return paths, ends[:found]

@@ -9,7 +9,8 @@ genitive serves every label that has it. Neighbouring labels are scored by pairs
 
 There may be thousands of labels, so every token comes with a short list of candidates and their base scores; time and
 memory do not depend on how many labels there are. Weights w are hashed (:mod:`spectragram.inference.token_factors`),
-weights v are a matrix. A chain of one token is a plain log-linear choice.
+weights v are a matrix. A chain of one token is a plain log-linear choice. Training is in
+:mod:`spectragram.inference.part_chain_steps`.
 """
 
 from __future__ import annotations
@@ -19,10 +20,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.inference.hashed import SMALLEST_STEP, Weights, step_weight
 from spectragram.inference.token_factors import token_places
 
-__all__ = ["Candidates", "Parts", "Surface", "chain_marginals", "choice_marginals", "train_epoch"]
+__all__ = [
+    "Candidates",
+    "Parts",
+    "Surface",
+    "candidate_scores",
+    "chain_marginals",
+    "choice_marginals",
+    "count_parts",
+    "list_parts",
+]
 
 
 class Parts(NamedTuple):
@@ -84,51 +93,15 @@ def chain_marginals(
         if begin < end:
             places = token_places(columns, types[begin:end], atoms, len(table))
             rows = candidates.rows[begin:end]
-            scores = _scores(places, rows, candidates, parts, table)
+            scores = candidate_scores(places, rows, candidates, parts, table)
             marginals, _, _ = choice_marginals(scores, rows, candidates, parts, links)
-            found[begin:end, : marginals.shape[1]] = marginals
+            for i in range(begin, end):
+                for c in range(marginals.shape[1]):
+                    found[i, c] = marginals[i - begin, c]
 
 
 @njit(cache=True, nogil=True)
-def train_epoch(
-    order: np.ndarray,
-    surface: Surface,
-    candidates: Candidates,
-    parts: Parts,
-    gold: np.ndarray,
-    weights: Weights,
-    links: Weights,
-    rate: float,
-    now: int,
-) -> float:
-    """Climb along the gradient of log P(gold) of one sequence after the other, changing ``weights`` and ``links``.
-
-    order: numbers of sequences; gold (n_tokens,): the right one of each token's candidates, counted from 0; the arrays
-    of links are (n_linked, n_linked); now: sequences seen before. Returns the sum of log P(gold) before each step.
-    """
-    columns, types, atoms, offsets = surface
-    table = weights.table
-    n_linked = len(links.table)
-    slope, touched = np.zeros((n_linked, n_linked)), np.zeros((n_linked, n_linked), np.bool_)
-    total = 0.0
-    for u in order:
-        begin, end = offsets[u], offsets[u + 1]
-        now += 1
-        if begin == end:
-            continue
-        places = token_places(columns, types[begin:end], atoms, len(table))
-        rows = candidates.rows[begin:end]
-        scores = _scores(places, rows, candidates, parts, table)
-        marginals, pairs, starts = choice_marginals(scores, rows, candidates, parts, links.table)
-        for i in range(end - begin):
-            total += np.log(max(marginals[i, gold[begin + i]], 1e-300))
-        _step_parts(places, rows, candidates, parts, marginals, gold[begin:end], weights, rate, now)
-        _step_links(pairs, starts, rows, candidates, parts, gold[begin:end], links, slope, touched, rate, now)
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _scores(
+def candidate_scores(
     places: np.ndarray, rows: np.ndarray, candidates: Candidates, parts: Parts, table: np.ndarray
 ) -> np.ndarray:
     """Scores of the candidates of a sequence, (n, w), -inf behind the last one. A single candidate needs no score."""
@@ -137,14 +110,14 @@ def _scores(
     for i in range(n):
         widest = max(widest, candidates.starts[rows[i] + 1] - candidates.starts[rows[i]])
     scores = np.full((n, widest), -np.inf)
-    sums, listed = np.zeros(_n_parts(parts)), np.zeros(_n_parts(parts), np.bool_)
-    active = np.empty(_n_parts(parts), np.int64)
+    sums, listed = np.zeros(count_parts(parts)), np.zeros(count_parts(parts), np.bool_)
+    active = np.empty(count_parts(parts), np.int64)
     for i in range(n):
         begin, end = candidates.starts[rows[i]], candidates.starts[rows[i] + 1]
         if end - begin == 1:
             scores[i, 0] = 0.0
             continue
-        n_active = _active_parts(candidates.labels[begin:end], parts, listed, active)
+        n_active = list_parts(candidates.labels[begin:end], parts, listed, active)
         for t in range(places.shape[1]):
             place = places[i, t]
             for k in range(n_active):
@@ -162,12 +135,13 @@ def _scores(
 
 
 @njit(cache=True, nogil=True)
-def _n_parts(parts: Parts) -> int:
+def count_parts(parts: Parts) -> int:
+    """Number of parts."""
     return parts.parts.max() + 1
 
 
 @njit(cache=True, nogil=True)
-def _active_parts(labels: np.ndarray, parts: Parts, listed: np.ndarray, active: np.ndarray) -> int:
+def list_parts(labels: np.ndarray, parts: Parts, listed: np.ndarray, active: np.ndarray) -> int:
     """Write the parts of any of the labels into ``active`` and mark them in ``listed``; returns their number."""
     n_active = 0
     for label in labels:
@@ -203,7 +177,8 @@ def choice_marginals(
     for i in range(n):
         own = np.exp(scores[i, : sizes[i]] - scores[i, : sizes[i]].max())
         if i == 0:
-            alpha[0, : sizes[0]] = own
+            for c in range(sizes[0]):
+                alpha[0, c] = own[c]
         else:
             _pair_potentials(rows[i - 1], rows[i], candidates, parts, links, pairs[starts[i] :], sizes[i])
             for c in range(sizes[i - 1]):
@@ -213,9 +188,12 @@ def choice_marginals(
                     alpha[i, d] += alpha[i - 1, c] * pairs[at]
         reached = alpha[i].sum()
         # Where every path underflows, the token is taken for itself.
-        alpha[i, : sizes[i]] = alpha[i, : sizes[i]] / reached if reached > 0.0 else own / own.sum()
+        total = own.sum()
+        for c in range(sizes[i]):
+            alpha[i, c] = alpha[i, c] / reached if reached > 0.0 else own[c] / total
     marginals = np.zeros((n, widest))
-    marginals[n - 1] = alpha[n - 1]
+    for c in range(widest):
+        marginals[n - 1, c] = alpha[n - 1, c]
     for i in range(n - 1, 0, -1):
         # P(c | d) = alpha(c) pair(c, d) / sum over c, and marginals come from those of the token behind.
         for d in range(sizes[i]):
@@ -256,86 +234,3 @@ def _pair_potentials(
             top = max(top, score)
     for at in range(n_before * size):
         found[at] = np.exp(found[at] - top)
-
-
-@njit(cache=True, nogil=True)
-def _step_parts(
-    places: np.ndarray,
-    rows: np.ndarray,
-    candidates: Candidates,
-    parts: Parts,
-    marginals: np.ndarray,
-    gold: np.ndarray,
-    weights: Weights,
-    rate: float,
-    now: int,
-) -> None:
-    """A step on the weights of the parts of every token of a sequence: gold minus expected."""
-    table, squares, summed = weights
-    mask = len(table) - 1
-    n_parts = _n_parts(parts)
-    slope, listed, active = np.zeros(n_parts), np.zeros(n_parts, np.bool_), np.empty(n_parts, np.int64)
-    for i in range(len(rows)):
-        begin, end = candidates.starts[rows[i]], candidates.starts[rows[i] + 1]
-        if end - begin == 1:
-            continue
-        n_active = _active_parts(candidates.labels[begin:end], parts, listed, active)
-        for c in range(begin, end):
-            g = (1.0 if c - begin == gold[i] else 0.0) - marginals[i, c - begin]
-            label = candidates.labels[c]
-            for k in range(parts.starts[label], parts.starts[label + 1]):
-                slope[parts.parts[k]] += g
-        for k in range(n_active):
-            part = active[k]
-            if abs(slope[part]) > SMALLEST_STEP:
-                for t in range(places.shape[1]):
-                    step_weight(table, squares, summed, (places[i, t] + part) & mask, slope[part], rate, now)
-            slope[part] = 0.0
-            listed[part] = False
-
-
-@njit(cache=True, nogil=True)
-def _step_links(
-    pairs: np.ndarray,
-    starts: np.ndarray,
-    rows: np.ndarray,
-    candidates: Candidates,
-    parts: Parts,
-    gold: np.ndarray,
-    links: Weights,
-    slope: np.ndarray,
-    touched: np.ndarray,
-    rate: float,
-    now: int,
-) -> None:
-    """A step on the weights of pairs of parts; ``slope`` and ``touched`` (n_linked, n_linked) are zero before and
-    after."""
-    places = []
-    for i in range(1, len(rows)):
-        begin, here = candidates.starts[rows[i - 1]], candidates.starts[rows[i]]
-        n_before = candidates.starts[rows[i - 1] + 1] - begin
-        size = candidates.starts[rows[i] + 1] - here
-        if n_before * size == 1:
-            continue
-        for c in range(n_before):
-            a = candidates.labels[begin + c]
-            for d in range(size):
-                g = -pairs[starts[i] + c * size + d]
-                if c == gold[i - 1] and d == gold[i]:
-                    g += 1.0
-                if abs(g) <= SMALLEST_STEP:
-                    continue
-                b = candidates.labels[here + d]
-                for k in range(parts.linked_starts[a], parts.linked_starts[a + 1]):
-                    p = parts.linked[k]
-                    for m in range(parts.linked_starts[b], parts.linked_starts[b + 1]):
-                        q = parts.linked[m]
-                        slope[p, q] += g
-                        if not touched[p, q]:
-                            touched[p, q] = True
-                            places.append((p, q))
-    for p, q in places:
-        if abs(slope[p, q]) > SMALLEST_STEP:
-            step_weight(links.table[p], links.squares[p], links.summed[p], q, slope[p, q], rate, now)
-        slope[p, q] = 0.0
-        touched[p, q] = False

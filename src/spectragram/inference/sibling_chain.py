@@ -129,7 +129,8 @@ def chain_posteriors(choices: Choices, nodes: np.ndarray, pairs: np.ndarray) -> 
         if not mine:
             continue
         total = _log_sum(forward[i, :mine] + backward[i, :mine])
-        words[i, :mine] = np.exp(forward[i, :mine] + backward[i, :mine] - total)
+        for b in range(mine):
+            words[i, b] = np.exp(forward[i, b] + backward[i, b] - total)
         before = nodes[BEFORE, i]
         if before >= 0:
             for a in range(counts[before]):

@@ -30,33 +30,32 @@ def _count_assignments(
     bottom = np.zeros(state_start[-1])
     kept = np.zeros(state_start[-1])
     root = np.zeros(state_start[-1])
-    for n in range(len(nodes.kind)):
-        rule, states = nodes.rule[n], state_start[nodes.symbol[n]]
-        m = n_states[nodes.symbol[n]]
-        left, right = nodes.left[n], nodes.right[n]
-        for x in range(m):
-            share = upper[n, x]
-            if nodes.kind[n] != UNARY:
-                bottom[states + x] += share
-                if nodes.kept[n]:
-                    kept[states + x] += share
-            if nodes.kind[n] == LEXICAL:
-                lexical[rule, x] += share
-            elif nodes.kind[n] == UNARY:
-                n_below = n_states[nodes.symbol[left]]
-                for y in range(n_below):
-                    unary[unary_start[rule] + x * n_below + y] += share * lower[left, y]
-            else:
-                n_left, n_right = n_states[nodes.symbol[left]], n_states[nodes.symbol[right]]
-                for y in range(n_left):
-                    value = share * lower[left, y]
-                    row = binary_start[rule] + (x * n_left + y) * n_right
-                    for z in range(n_right):
-                        binary[row + z] += value * lower[right, z]
     for t in range(len(nodes.tree_start) - 1):
-        n = nodes.tree_start[t + 1] - 1
-        for x in range(n_states[nodes.symbol[n]]):
-            root[state_start[nodes.symbol[n]] + x] += lower[n, x]
+        weight, top = nodes.weight[t], nodes.tree_start[t + 1] - 1
+        for n in range(nodes.tree_start[t], nodes.tree_start[t + 1]):
+            rule, states = nodes.rule[n], state_start[nodes.symbol[n]]
+            left, right = nodes.left[n], nodes.right[n]
+            for x in range(n_states[nodes.symbol[n]]):
+                share = weight * upper[n, x]
+                if nodes.kind[n] != UNARY:
+                    bottom[states + x] += share
+                    if nodes.kept[n]:
+                        kept[states + x] += share
+                if nodes.kind[n] == LEXICAL:
+                    lexical[rule, x] += share
+                elif nodes.kind[n] == UNARY:
+                    n_below = n_states[nodes.symbol[left]]
+                    for y in range(n_below):
+                        unary[unary_start[rule] + x * n_below + y] += share * lower[left, y]
+                else:
+                    n_left, n_right = n_states[nodes.symbol[left]], n_states[nodes.symbol[right]]
+                    for y in range(n_left):
+                        value = share * lower[left, y]
+                        row = binary_start[rule] + (x * n_left + y) * n_right
+                        for z in range(n_right):
+                            binary[row + z] += value * lower[right, z]
+        for x in range(n_states[nodes.symbol[top]]):
+            root[state_start[nodes.symbol[top]] + x] += weight * lower[top, x]
     return binary, unary, lexical, bottom, kept, root, np.zeros(0)
 
 
@@ -68,7 +67,7 @@ def count_assignments(
     lower: np.ndarray,
     n_lexical: int,
 ) -> Counts:
-    """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule.
+    """Sums over nodes of (vector of the node) (x) (vectors of its children), rule by rule, times weights of trees.
 
     ``upper`` and ``lower``, (n_nodes, largest number of states), are the vectors of a node as the parent in a rule
     and as a child or root. If both are the same probabilities of states, these are the counts of a model

@@ -11,7 +11,7 @@ added by one linear merge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Self
@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import map_reduce
+from spectragram.engine import file_arrays, map_reduce
 from spectragram.errors import InputError
 
 __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
@@ -27,6 +27,9 @@ __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
 KEYS_PER_RUN = 1 << 22
 """Keys collected before they are sorted (4 million, 32 MB). Chosen by hand: sorting runs of this size is as fast per
 key as sorting smaller ones, and the memory does not matter beside that of the counts."""
+
+BYTES_PER_KEY = 16
+"""A key and its count."""
 
 SHARD_TOKENS = 4_000_000
 """Tokens counted at a time. Chosen by hand: fewer are counted before another process has started."""
@@ -113,14 +116,19 @@ class RunningCounts:
 
     Keys are collected, sorted and counted a few million at a time. The sorted runs are merged whenever the last is at
     least half as long as the one before it, so each key is touched a logarithmic number of times.
+
+    Where runs and their merging would take more than ``memory`` bytes, they are written to temporary files, and the
+    result is merged from there, range by range, into an array in a file.
     """
 
-    def __init__(self, n_ids: int, order: int = 2) -> None:
+    def __init__(self, n_ids: int, order: int = 2, memory: int | None = None) -> None:
         self.n_ids = n_ids
         self.order = order
+        self.memory = memory
         self._blocks: list[np.ndarray] = []
         self._n_waiting = 0
         self._runs: list[TupleCounts] = []
+        self._on_disk: list[TupleCounts] = []
 
     def add(self, keys: np.ndarray) -> None:
         """Count a block of packed tuples."""
@@ -131,22 +139,57 @@ class RunningCounts:
 
     def _sort_waiting(self) -> None:
         keys = np.concatenate([np.empty(0, np.int64), *self._blocks])
-        self._runs.append(TupleCounts.from_keys(keys, self.n_ids, self.order))
         self._blocks.clear()
         self._n_waiting = 0
+        self.add_counts(TupleCounts.from_keys(keys, self.n_ids, self.order))
+
+    def add_counts(self, counts: TupleCounts) -> None:
+        """Add what was counted elsewhere."""
+        self._runs.append(counts)
         while len(self._runs) > 1 and len(self._runs[-2].keys) < 2 * len(self._runs[-1].keys):
             self._merge_last_two()
+        # Merging takes as much again.
+        if self.memory is not None and 2 * BYTES_PER_KEY * sum(len(run.keys) for run in self._runs) > self.memory:
+            self._spill()
 
     def _merge_last_two(self) -> None:
         last = self._runs.pop()
         self._runs[-1] = self._runs[-1] + last
 
+    def _spill(self) -> None:
+        while len(self._runs) > 1:
+            self._merge_last_two()
+        self._on_disk.append(self._filed([self._runs.pop()]))
+
     def result(self) -> TupleCounts:
         """The counts of everything that was added."""
         self._sort_waiting()
-        while len(self._runs) > 1:
-            self._merge_last_two()
-        return self._runs[0]
+        if not self._on_disk:
+            while len(self._runs) > 1:
+                self._merge_last_two()
+            return self._runs[0]
+        runs = [*self._on_disk, *self._runs]
+        self._on_disk, self._runs = [self._filed(_ranges(runs, (self.memory or 0) // (4 * BYTES_PER_KEY)))], []
+        return self._on_disk[0]
+
+    def _filed(self, parts: Iterable[TupleCounts]) -> TupleCounts:
+        keys, counts = file_arrays((part.keys, part.counts) for part in parts)
+        return TupleCounts(keys, counts, self.n_ids, self.order)
+
+
+def _ranges(runs: Sequence[TupleCounts], most: int) -> Iterator[TupleCounts]:
+    """The sum of sorted counts, range by range of keys, each of about ``most`` keys of all runs together."""
+    step = max(1, most // (4 * len(runs)))
+    marks = np.sort(np.concatenate([np.asarray(run.keys[::step]) for run in runs]))
+    ends = [*marks[:: max(1, most // step)][1:].tolist(), None]
+    first = [0] * len(runs)
+    for end in ends:
+        stop = [len(run.keys) if end is None else int(np.searchsorted(run.keys, end)) for run in runs]
+        merged = TupleCounts(np.empty(0, np.int64), np.empty(0, np.int64), runs[0].n_ids, runs[0].order)
+        for run, a, b in zip(runs, first, stop, strict=True):
+            merged = merged + TupleCounts(np.asarray(run.keys[a:b]), np.asarray(run.counts[a:b]), run.n_ids, run.order)
+        first = stop
+        yield merged
 
 
 def pack(columns: Sequence[np.ndarray], n_ids: int) -> np.ndarray:

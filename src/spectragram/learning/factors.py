@@ -16,6 +16,7 @@ any number of threads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -25,6 +26,7 @@ import numpy as np
 from spectragram.engine import Threads, resolve_jobs
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.hashed import Weights
+from spectragram.schema import Strings
 
 __all__ = [
     "Fitted",
@@ -36,6 +38,7 @@ __all__ = [
     "require_table",
     "split_templates",
     "start_weights",
+    "template_list",
 ]
 
 Gradient = TypeVar("Gradient")
@@ -45,6 +48,11 @@ DAMPING = 1.0
 
 Chosen by hand, not tuned.
 """
+SMALLEST_WEIGHT = 0.005
+"""Averaged weights below this become zero. Of 0.005, 0.01, 0.02, 0.04 and 0.08, the first three change no score of the
+pipeline on Afrikaans dev by more than 0.1, and already the first leaves a sixth of the weights."""
+LARGEST_WEIGHT = 60000.0
+"""Half precision ends a little above it; a weight of 20 is a rare one."""
 BATCH = 16
 """Examples in a batch: enough to keep several threads busy. Chosen by hand, not tuned."""
 WEIGHTS_PER_TOKEN = 24
@@ -76,8 +84,13 @@ def start_weights(table: np.ndarray) -> Weights:
 
 
 def averaged(weights: Weights, now: int) -> np.ndarray:
-    """The average of the tables before each of the ``now`` steps so far."""
-    return weights.table - weights.summed / np.float32(max(now, 1))
+    """The average of the tables before each of the ``now`` steps so far, without weights too small to matter.
+
+    What is left is rounded to half precision, as model files hold it, so a model is the same before and after saving.
+    """
+    table = weights.table - weights.summed / np.float32(max(now, 1))
+    table[np.abs(table) < SMALLEST_WEIGHT] = 0.0
+    return np.clip(table, -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.float16).astype(np.float32)
 
 
 def split_templates(text: str) -> tuple[str, ...]:
@@ -103,6 +116,16 @@ def parse_atoms(templates: Sequence[str], columns: str) -> np.ndarray:
         for a, atom in enumerate(template):
             atoms[t, a] = columns.index(atom[0]), int(atom[1:])
     return atoms
+
+
+def template_list(letters: str = "") -> Strings:
+    """How model files hold templates: atoms with a letter (one of ``letters``, if there are any) and an offset."""
+    atom = re.compile(rf"[{re.escape(letters)}][+-]?[0-9]{{1,3}}" if letters else r"\S[+-]?[0-9]{1,3}")
+
+    def are_templates(listed: list[str]) -> bool:
+        return all(one.strip() and all(map(atom.fullmatch, one.split())) for one in listed)
+
+    return Strings("n_templates", "what features look at", rule=("letters with offsets", are_templates))
 
 
 def choice_gradient(scores: np.ndarray, gold: np.ndarray) -> np.ndarray:
@@ -182,6 +205,9 @@ def fit_weights(
                 now += 1
                 for found in _batch_gradients(gradient, batch, threads):
                     step(found, now)
+            if judge is None and epoch < n_epochs:
+                report()
+                continue
             tables = [averaged(one, now) for one in weights]
             score = -np.inf if judge is None else judge(tables)
             if judge is None or score > best.score:

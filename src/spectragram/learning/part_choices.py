@@ -12,21 +12,30 @@ and the weights would not learn what to do about unknown ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.corpus import even_parts
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
-from spectragram.inference.part_chain import Candidates, Parts, Surface, chain_marginals, train_epoch
-from spectragram.learning.factors import averaged, empty_table, parse_atoms, require_table, start_weights
+from spectragram.inference.part_chain import Candidates, Parts, Surface, chain_marginals
+from spectragram.inference.part_chain_steps import train_epoch
+from spectragram.learning.factors import (
+    averaged,
+    empty_table,
+    parse_atoms,
+    require_table,
+    start_weights,
+    template_list,
+)
 from spectragram.learning.likely_labels import LikelyLabels, labels_of_nodes, labels_without_one
 from spectragram.learning.word_cells import Cells
 from spectragram.learning.words import BackOffTree
+from spectragram.schema import Array, Number, Schema, Text, weight_table
 
-__all__ = ["MOST_CANDIDATES", "PartModel", "learn_parts", "make_parts"]
+__all__ = ["MOST_CANDIDATES", "PartModel", "learn_parts", "make_parts", "parts_over"]
 
 MOST_CANDIDATES = 24
 """Labels that a token may have at most, a bound on time. On the dev parts of five small treebanks with many features 50
@@ -38,6 +47,13 @@ TABLE_SCALE = 4
 0.1 UPOS and UFeats better than 1."""
 N_SHARDS = 8
 """Parts in which sequences are labelled; any number of at least that of cores would do."""
+
+
+def parts_over(letters: str) -> Schema:
+    """The schema of a :class:`PartModel` whose templates look at columns with these letters."""
+    schema = PartModel.SCHEMA
+    values = {**schema.values, "letters": Text("a letter for each column that templates see", choices=(letters,))}
+    return replace(schema, values=values, arrays={**schema.arrays, "templates": template_list(letters)})
 
 
 def make_parts(parts: Sequence[Sequence[str]], linked: Sequence[Sequence[str]]) -> Parts:
@@ -132,6 +148,27 @@ class PartModel:
 
         map_threads(solve, even_parts(offsets, N_SHARDS), n_jobs)
         return found
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Labels made of parts",
+        "A log-linear model of labels that are made of parts, beside a back-off tree.",
+        values={
+            "letters": Text("a letter for each column that templates see"),
+            "power": Number("exponent of the back-off estimates", most=100.0),
+        },
+        arrays={
+            **BackOffTree.SCHEMA.arrays,
+            "prior": Array("f8", ("n_labels",), "how frequent each label is", sums=True),
+            "starts": Array("i8", ("n_labels + 1",), "where the parts of each label begin", starts="n_listed"),
+            "parts": Array("i8", ("n_listed",), "the parts of all labels", least=0, below="n_listed"),
+            "linked_starts": Array("i8", ("n_labels + 1",), "the same for parts that see neighbours", starts="n_pairs"),
+            "linked": Array("i8", ("n_pairs",), "parts that see their neighbours", least=0, below="n_linked"),
+            "weights": weight_table(),
+            "links": Array("f4", ("n_linked", "n_linked"), "weights of neighbouring parts"),
+            "templates": template_list(),
+        },
+        sizes={**BackOffTree.SCHEMA.sizes, "n_listed": 1},
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays, as model files hold them."""

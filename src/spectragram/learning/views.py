@@ -34,6 +34,8 @@ __all__ = ["Decomposition", "Projection", "View", "project_labels", "rows_by_lab
 MIN_COUNT = 2
 """Features seen once are left out: such a feature correlates with everything that was seen with it, which says nothing
 about other examples."""
+KAPPA = 5.0
+"""Added to the count of a feature before scaling; about 5 works well in practice (see ``spectral/scaling.py``)."""
 SMALLEST_SPREAD = 1e-9
 """A guard against division by zero; any tiny value does."""
 OVERSAMPLING, POWER_STEPS = 8, 4
@@ -61,12 +63,22 @@ class Decomposition:
         Keep singular values above this (by default only above rounding errors),
     least_share : float
         and above this share of the largest one.
+    tolerance : float
+        Residuals of ``krylov`` for large moments, relative to the largest singular value.
+    scaled, kappa
+        Whether features are scaled as above; in the papers they are not.
+    min_count : int
+        Features seen less often are left out; 1 keeps all, as in the papers.
     """
 
     centred: bool
     solver: Literal["krylov", "power"]
     least: float = 1e-10
     least_share: float = 0.0
+    tolerance: float = TOLERANCE
+    scaled: bool = True
+    kappa: float = KAPPA
+    min_count: int = MIN_COUNT
 
 
 @dataclass(frozen=True)
@@ -105,7 +117,17 @@ class View:
     mean: np.ndarray
 
     @classmethod
-    def of(cls, features: np.ndarray, *, centred: bool, noise: float, rng: np.random.Generator) -> View:
+    def of(
+        cls,
+        features: np.ndarray,
+        *,
+        centred: bool,
+        noise: float,
+        rng: np.random.Generator,
+        scaled: bool = True,
+        kappa: float = KAPPA,
+        min_count: int = MIN_COUNT,
+    ) -> View:
         """Scale the features of the examples of one label.
 
         Parameters
@@ -113,19 +135,24 @@ class View:
         features : array, shape (n, n_templates) or (n, d)
             Whole numbers: each column holds the features of a template, equal numbers in a column being the same
             feature. Columns that begin with -1 are templates that do not apply to this label. Or vectors of
-            floating-point numbers, which are scaled to a variance of one.
-        centred : bool
+            floating-point numbers, which are scaled to a variance of one. Or a sparse matrix of values.
+        centred, scaled, kappa, min_count
+            See :class:`Decomposition`.
         noise : float
             Every entry is multiplied by 1 + noise N(0, 1), so that members of an ensemble differ.
         rng : Generator
         """
-        if np.issubdtype(features.dtype, np.floating):
-            matrix: Any = features / np.maximum(features.std(axis=0), SMALLEST_SPREAD)
+        if not sp.issparse(features) and np.issubdtype(features.dtype, np.floating):
+            matrix: Any = features / np.maximum(features.std(axis=0), SMALLEST_SPREAD) if scaled else features
             if noise:
-                matrix *= 1.0 + noise * rng.standard_normal(matrix.shape)
+                matrix = matrix * (1.0 + noise * rng.standard_normal(matrix.shape))
             transposed: Any = matrix.T
         else:
-            matrix = _scaled_rows(features[:, features[0] >= 0], noise, rng)
+            how = (kappa if scaled else None, min_count, noise, rng)
+            if sp.issparse(features):
+                matrix = _scaled_values(sp.csr_matrix(features), *how)
+            else:
+                matrix = _scaled_rows(features[:, features[0] >= 0], *how)
             transposed = matrix.T.tocsr()
         mean = np.asarray(matrix.mean(axis=0)).ravel() if centred else np.zeros(matrix.shape[1])
         return cls(matrix, transposed, mean)
@@ -140,15 +167,36 @@ class View:
         return self.matrix @ directions - self.mean @ directions
 
 
-def _scaled_rows(features: np.ndarray, noise: float, rng: np.random.Generator) -> sp.csr_matrix:
-    """One row an example, one column a feature that was seen at least ``MIN_COUNT`` times."""
+def _weights(counts: np.ndarray, kappa: float | None, min_count: int, n: int) -> np.ndarray:
+    """The factor of each feature, (d,): 0 for rare ones, and 1 for the others if there is no ``kappa``."""
+    weights = np.ones(len(counts)) if kappa is None else cca_weights(counts, kappa=kappa, n=n)
+    return np.where(counts >= min_count, weights, 0.0)
+
+
+def _scaled_values(values: sp.csr_matrix, kappa: float | None, min_count: int, noise: float, rng: Any) -> sp.csr_matrix:
+    """Given values of features, (n, d), scaled; a feature counts as often as its value is not zero."""
+    values = values.astype(np.float64)
+    values.eliminate_zeros()
+    counts = np.bincount(values.indices, minlength=values.shape[1])
+    factors = _weights(counts, kappa, min_count, values.shape[0])
+    matrix = sp.csr_matrix(values.multiply(factors[None, :]))[:, np.flatnonzero(counts >= min_count)]
+    if noise:
+        matrix.data *= 1.0 + noise * rng.standard_normal(matrix.data.shape)
+    return matrix
+
+
+def _scaled_rows(
+    features: np.ndarray, kappa: float | None, min_count: int, noise: float, rng: np.random.Generator
+) -> sp.csr_matrix:
+    """One row an example, one column a feature that was seen at least ``min_count`` times."""
     n = len(features)
     lowest = features.min(axis=0).astype(np.int64)
     widths = features.max(axis=0) - lowest + 1
     numbers = features - lowest + (np.cumsum(widths) - widths)  # every template has a range of its own
     counts = np.bincount(numbers.ravel(), minlength=int(widths.sum()))
-    kept = counts >= MIN_COUNT
-    values = np.where(kept, cca_weights(counts, n=n), 0.0)[numbers]
+    kept = counts >= min_count
+    kept &= counts > 0
+    values = _weights(counts, kappa, min_count, n)[numbers]
     if noise:
         values *= 1.0 + noise * rng.standard_normal(values.shape)
     column = np.cumsum(kept) - 1
@@ -203,11 +251,12 @@ def project_labels(
         k = rank(len(rows))
         if k < 1:
             return _nothing(rows)
-        A, B = (View.of(view[rows], centred=how.centred, noise=noise, rng=rng) for view in (left, right))
+        scaling: dict[str, Any] = {"scaled": how.scaled, "kappa": how.kappa, "min_count": how.min_count}
+        A, B = (View.of(view[rows], centred=how.centred, noise=noise, rng=rng, **scaling) for view in (left, right))
         k = min(k, len(rows), A.n_features, B.n_features)
         if k < 1:
             return _nothing(rows)
-        U, sigma, V = (_power if how.solver == "power" else _krylov)(A, B, k, rng)
+        U, sigma, V = _power(A, B, k, rng) if how.solver == "power" else _krylov(A, B, k, rng, how.tolerance)
         m = int((sigma > max(how.least, how.least_share * sigma.max(initial=0.0))).sum())
         return Projection(rows, A.project(U[:, :m]), B.project(V[:, :m]), sigma[:m])
 
@@ -230,7 +279,9 @@ def _power(A: View, B: View, k: int, rng: np.random.Generator) -> tuple[np.ndarr
     return U[:, :k], sigma[:k], (X @ Wt.T)[:, :k]
 
 
-def _krylov(A: View, B: View, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _krylov(
+    A: View, B: View, k: int, rng: np.random.Generator, tolerance: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Leading singular triplets by Lanczos iteration, or exactly for small moments."""
     n = A.matrix.shape[0]
     # Centring one of the two views is enough for a covariance.
@@ -245,7 +296,7 @@ def _krylov(A: View, B: View, k: int, rng: np.random.Generator) -> tuple[np.ndar
     # Labels are solved in threads, and PROPACK, which "auto" may take, is not made for that.
     method: Literal["dense", "krylov"] = "dense" if max(moment.shape) <= LARGEST_DENSE else "krylov"
     try:
-        found = find_subspace(moment, k, rng=rng, tolerance=TOLERANCE, truncate=True, method=method)
+        found = find_subspace(moment, k, rng=rng, tolerance=tolerance, truncate=True, method=method)
     except RankError:  # the views do not vary together within this label
         return np.zeros((A.n_features, 0)), np.zeros(0), np.zeros((B.n_features, 0))
     return found.left, found.singular_values, found.right

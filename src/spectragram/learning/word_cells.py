@@ -238,7 +238,8 @@ def _back_off(
     found = np.empty_like(sums)
     for cell in range(len(counts)):
         prior = found[parents[cell]] if parents[cell] >= 0 else roots[cell]
-        found[cell] = (sums[cell] + kappa[cell] * prior) / (counts[cell] + kappa[cell])
+        for j in range(sums.shape[1]):
+            found[cell, j] = (sums[cell, j] + kappa[cell] * prior[j]) / (counts[cell] + kappa[cell])
     return found
 
 

@@ -24,10 +24,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
+
+from spectragram.schema import Array, Schema, Strings
 
 __all__ = ["RARE", "SEPARATOR", "BackOffTree", "class_key"]
 
@@ -37,6 +39,11 @@ change F1 on wsj-sample dev by less than seeds do."""
 SEPARATOR = "\x1f"
 """Between the parts of a key; the control character "unit separator", which occurs in no sensible text."""
 ROOT = 0
+PARENTS_FIRST = (
+    "parents come before their children",
+    lambda parents: parents[0] == 0 and bool((parents[1:] < np.arange(1, len(parents))).all()),
+)
+"""What model files must hold, or walks towards the root would not end."""
 ARRAYS = ("keys", "parents", "levels", "kappa", "cell_starts", "cell_labels", "cell_counts")
 
 
@@ -154,6 +161,21 @@ class BackOffTree:
             np.asarray(nodes, np.int64), self.parents, self.cell_starts, self.cell_labels, estimates, root, starts
         )
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Back-off tree",
+        "Classes of observations, from words to ever coarser ones, with the labels that were seen in each.",
+        arrays={
+            "keys": Strings("n_nodes", "names of the classes; the root, class 0, is the empty string"),
+            "parents": Array("i8", ("n_nodes",), "the coarser class", least=0, rule=PARENTS_FIRST),
+            "levels": Array("i8", ("n_nodes",), "0 for the finest classes", least=0, below="n_levels + 1"),
+            "kappa": Array("f8", ("n_levels",), "what the parent's estimate is worth, by level", least=1e-9),
+            "cell_starts": Array("i8", ("n_nodes + 1",), "where the cells of each class begin", starts="n_cells"),
+            "cell_labels": Array("i8", ("n_cells",), "the label of each cell", least=0, below="n_labels"),
+            "cell_counts": Array("f8", ("n_cells",), "how often it was seen there", least=0),
+        },
+        sizes={"n_nodes": 1, "n_labels": 1},
+    )
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values (none) and arrays, for model files."""
         return {}, {name: getattr(self, name) for name in ARRAYS}
@@ -200,7 +222,9 @@ def _interpolate(
                     found[i, labels[cell], j] += scale * sums[cell, j]
             share = scale * kappa[node]
             node = parents[node]
-        found[i] += share * root
+        for a in range(root.shape[0]):
+            for j in range(root.shape[1]):
+                found[i, a, j] += share * root[a, j]
     return found
 
 
@@ -217,7 +241,8 @@ def _finest(
     found = np.empty((len(nodes), len(root)))
     done = np.empty(len(starts) - 1, np.bool_)
     for i in range(len(nodes)):
-        found[i] = root
+        for j in range(len(root)):
+            found[i, j] = root[j]
         done[:] = False
         node = nodes[i]
         while node > 0:
@@ -225,6 +250,7 @@ def _finest(
                 a = labels[cell]
                 if not done[a]:
                     done[a] = True
-                    found[i, starts[a] : starts[a + 1]] = estimates[cell, : starts[a + 1] - starts[a]]
+                    for j in range(starts[a + 1] - starts[a]):
+                        found[i, starts[a] + j] = estimates[cell, j]
             node = parents[node]
     return found

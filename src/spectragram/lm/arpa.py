@@ -1,23 +1,32 @@
-"""The nearest n-gram form of any of the models, as an ARPA file that other toolkits read.
+"""ARPA files: the n-gram form of any of the models for other toolkits, and models of other toolkits for us.
 
-Every n-gram that is listed keeps the model's own probability; everything else goes through a back-off weight
+Every n-gram that is listed keeps the model's own probability; everything else goes through a back-off weight. For
+Kneser-Ney that weight is the mass that a context passes down, so the file is the model itself. For class models and
+mixtures it is
 
     bow(h) = (1 - sum_listed p(w|h)) / (1 - sum_listed p(w|h'))
 
-so that each context sums to one. For Kneser-Ney this is the model itself; for class models and mixtures it is the
-closest that the format can hold.
+so that each context sums to one: the closest that the format can hold.
+
+In these files a sentence begins with ``<s>``, which is never predicted; in our models it begins after ``</s>``. A model
+of one stream knows neither, and other toolkits insist on both: they are listed with probability zero.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import IO
 
 import numpy as np
 
-from spectragram.lm.mixture import CONTEXT
+from spectragram.data.corpus import END
+from spectragram.learning.ngram_tree import NgramTree
 from spectragram.lm.model import Model
 
-__all__ = ["write_arpa"]
+__all__ = ["START", "write_arpa"]
+
+START = "<s>"
+"""What stands before the first word of a sentence in ARPA files."""
 
 NEVER = -99.0
 """The logarithm of zero, as other toolkits write it into ARPA files."""
@@ -28,64 +37,75 @@ SUCCESSORS = 10
 SMALLEST, LEAST_REST = 1e-99, 1e-12
 """Guards against the logarithm of zero and division by zero; any tiny values do."""
 
+Listed = tuple[np.ndarray, np.ndarray, np.ndarray | None]
+"""N-grams of one length, (n, length), their probabilities and, except for the longest, their back-off weights."""
+
 
 def write_arpa(model: Model, stream: IO[str]) -> None:
     """Write n-grams of length 1 .. k with their probabilities and back-off weights."""
-    vocabulary, n_words = model.vocabulary, len(model.vocabulary)
-    orders = _closed(_listed_ngrams(model), n_words)
-    probs = {k: model.mixture.prob(_contexts(keys, k, n_words), keys % n_words) for k, keys in orders.items()}
-    stream.write("\\data\\\n" + "".join(f"ngram {k}={len(keys)}\n" for k, keys in orders.items()))
-    for k, keys in orders.items():
+    ngrams = model.mixture.ngrams
+    exact = ngrams is not None and not model.mixture.classes
+    tree = ngrams.tree if ngrams is not None else _likely_pairs(model)
+    sizes = np.diff(tree.bounds)
+    sizes[0] += len(_special(model))
+    stream.write("\\data\\\n" + "".join(f"ngram {k}={n}\n" for k, n in enumerate(sizes, 1)))
+    for k in range(1, tree.order + 1):
         stream.write(f"\n\\{k}-grams:\n")
-        columns = [keys // n_words ** (k - 1 - i) % n_words for i in range(k)]
-        words = [" ".join(vocabulary.words[i] for i in row) for row in zip(*columns, strict=True)]
-        logs = _log10(probs[k])
-        if k + 1 in orders:
-            weights = _log10(_back_off_weights(keys, probs[k], orders[k + 1], probs[k + 1], n_words**k, n_words))
-            rows = (f"{p:.6f}\t{w}\t{b:.6f}\n" for p, w, b in zip(logs, words, weights, strict=True))
-        else:
-            rows = (f"{p:.6f}\t{w}\n" for p, w in zip(logs, words, strict=True))
-        stream.writelines(rows)
+        listed = ngrams.listed(k) if exact and ngrams is not None else _nearest(model, tree, k)
+        stream.writelines(_rows(model, *listed))
     stream.write("\n\\end\\\n")
 
 
-def _listed_ngrams(model: Model) -> dict[int, np.ndarray]:
-    """Packed n-grams to list, by length above one: those of the Kneser-Ney model.
+def _special(model: Model) -> list[str]:
+    """What a file must list beside the vocabulary."""
+    return [START] if model.boundaries else [word for word in (START, END) if word not in model.vocabulary]
 
-    A pure class model keeps no n-grams; for every word it lists the most probable successors.
-    """
-    if model.mixture.ngrams is not None:
-        return {level.counts.order: level.counts.keys for level in model.mixture.ngrams.levels[1:]}
-    n_words, classes = len(model.vocabulary), model.mixture.classes[0]
+
+def _rows(model: Model, ngrams: np.ndarray, probs: np.ndarray, weights: np.ndarray | None) -> Iterator[str]:
+    words, length = model.vocabulary.words, ngrams.shape[1]
+    logs = _log10(probs).tolist()
+    bows = None if weights is None else _log10(weights).tolist()
+    if length == 1:
+        before = bows[model.before] if bows is not None and model.boundaries else 0.0
+        if bows is not None and model.boundaries:
+            bows[model.before] = 0.0  # nothing follows the end of a sentence
+        yield from (
+            f"{NEVER:g}\t{word}" + ("" if bows is None else f"\t{before:.6f}") + "\n" for word in _special(model)
+        )
+    first = [START if model.boundaries and length > 1 and i == model.before else w for i, w in enumerate(words)]
+    for number, row in enumerate(ngrams.tolist()):
+        gram = " ".join([first[row[0]], *(words[i] for i in row[1:])])
+        yield f"{logs[number]:.6f}\t{gram}\n" if bows is None else f"{logs[number]:.6f}\t{gram}\t{bows[number]:.6f}\n"
+
+
+def _likely_pairs(model: Model) -> NgramTree:
+    """A pure class model keeps no n-grams: for every word its most probable successors."""
+    classes = model.mixture.classes[0]
     best = [np.sort(np.argsort(-(classes.emissions @ row), kind="stable")[:SUCCESSORS]) for row in classes.histories]
-    return {2: np.concatenate([n_words * first + second for first, second in enumerate(best)])}
+    pairs = np.array([(first, second) for first, row in enumerate(best) for second in row.tolist()], np.int64)
+    return NgramTree.from_columns([pairs], len(model.vocabulary))
 
 
-def _closed(orders: dict[int, np.ndarray], n_words: int) -> dict[int, np.ndarray]:
-    """The n-grams with what the format also needs: all words, and the prefix and suffix of every longer n-gram."""
-    for k in sorted(orders, reverse=True)[:-1]:
-        parts = [orders[k - 1], orders[k] // n_words, orders[k] % n_words ** (k - 1)]
-        orders[k - 1] = np.unique(np.concatenate(parts))
-    return {1: np.arange(n_words, dtype=np.int64), **orders}
+def _nearest(model: Model, tree: NgramTree, length: int) -> Listed:
+    """The n-grams of a length as the model sees them, with weights that make each context sum to one."""
+    ngrams = tree.level(length)
+    probs = _prob(model, ngrams)
+    if length == tree.order:
+        return ngrams, probs, None
+    longer = tree.level(length + 1)
+    first, stop = tree.bounds[length - 1], tree.bounds[length]
+    parents = np.repeat(np.arange(stop - first), np.diff(tree.starts[first : stop + 1]))
+    kept = np.bincount(parents, _prob(model, longer), stop - first)
+    covered = np.bincount(parents, _prob(model, longer[:, 1:]), stop - first)
+    return ngrams, probs, np.maximum(1.0 - kept, 0.0) / np.maximum(1.0 - covered, LEAST_REST)
 
 
-def _contexts(keys: np.ndarray, order: int, n_words: int) -> np.ndarray:
-    """The context columns of packed n-grams, padded to the left with -1, shape (n, CONTEXT)."""
-    contexts = np.full((len(keys), CONTEXT), -1, np.int64)
-    for i in range(1, order):
-        contexts[:, CONTEXT - i] = keys // n_words**i % n_words
-    return contexts
-
-
-def _back_off_weights(
-    keys: np.ndarray, probs: np.ndarray, longer: np.ndarray, longer_probs: np.ndarray, suffix: int, n_words: int
-) -> np.ndarray:
-    """bow(h) for every listed n-gram h, given the listed n-grams one longer; ``suffix`` cuts off their first word."""
-    context = np.searchsorted(keys, longer // n_words)
-    shorter = np.searchsorted(keys, longer % suffix)
-    kept = np.bincount(context, longer_probs, len(keys))
-    covered = np.bincount(context, probs[shorter], len(keys))
-    return np.maximum(1.0 - kept, 0.0) / np.maximum(1.0 - covered, LEAST_REST)
+def _prob(model: Model, ngrams: np.ndarray) -> np.ndarray:
+    """Probability of the last word of each n-gram (n, length) after the others, shape (n,)."""
+    contexts = np.full((len(ngrams), model.mixture.width), -1, np.int64)
+    if ngrams.shape[1] > 1:
+        contexts[:, 1 - ngrams.shape[1] :] = ngrams[:, :-1]
+    return model.mixture.prob(contexts, ngrams[:, -1])
 
 
 def _log10(values: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -25,6 +26,7 @@ from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.learning.counts import TupleCounts
 from spectragram.learning.em import refine
+from spectragram.schema import Array, Schema
 
 __all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
 
@@ -42,6 +44,17 @@ SMALLEST = 1e-300
 @dataclass(frozen=True)
 class ClassModel:
     """Hidden classes of a word: the tables of the model, as the module describes them."""
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Class model",
+        "Hidden classes between neighbouring words.",
+        arrays={
+            "histories": Array("f4|f8", ("n_words", "n_states"), "classes after each word", least=0),
+            "emissions": Array("f4|f8", ("n_words", "n_states"), "each word given the class", least=0),
+            "mix": Array("f4|f8", ("n_states",), "classes after an unknown past", least=0),
+        },
+        sizes={"n_states": 1},
+    )
 
     histories: np.ndarray
     emissions: np.ndarray

@@ -12,20 +12,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from spectragram.data.corpus import END, UNKNOWN, Corpus, Vocabulary
 from spectragram.data.inputs import Strings, as_corpus
-from spectragram.engine.progress import Report
+from spectragram.engine.progress import Report, progress
 from spectragram.errors import InputError
 from spectragram.learning.counts import TupleCounts, count_ngrams
+from spectragram.learning.kneser_ney import KneserNey
 from spectragram.lm.em import ClassModel, em, random_start
-from spectragram.lm.kneser_ney import KneserNey
 from spectragram.lm.mixture import Events, Mixture
 from spectragram.lm.model import Model, one_stream
 from spectragram.lm.pivot import pivot
 from spectragram.lm.settings import Settings
+from spectragram.lm.unfinished import NOT_KEPT, Unfinished
 
 __all__ = ["Iterations", "learn", "training_corpus"]
 
@@ -57,33 +60,37 @@ def training_corpus(X: Strings, settings: Settings) -> Corpus:
     return Corpus.over(corpus, kept)
 
 
-def learn(corpus: Corpus, dev: Strings | None, settings: Settings, report: Report) -> tuple[Model, Iterations]:
+def learn(
+    corpus: Corpus, dev: Strings | None, settings: Settings, report: Report, unfinished: Unfinished = NOT_KEPT
+) -> tuple[Model, Iterations]:
     """Learn a model, and say how many EM iterations were made.
 
     Held-out text decides when EM stops and how models are mixed. Without ``dev`` the last twentieth of the training
     text plays that part first; then everything is learned again from all of the text, with the numbers of iterations
-    and the weights that were found.
+    and the weights that were found. ``unfinished`` keeps class models on the way, and has those of a training that was
+    interrupted.
     """
     vocabulary = corpus.vocabulary
     end = vocabulary.index[END] if settings.boundaries else -1
     stream = one_stream(corpus, end)
-    training = _Training(settings, len(vocabulary), settings.class_sizes(len(vocabulary)), report)
+    training = _Training(settings, len(vocabulary), end, settings.class_sizes(len(vocabulary)), report, unfinished)
+    settings.require_memory_for_classes(len(vocabulary))
     if dev is not None:
-        mixture, iterations = training.run(stream, held_out=_held_out(dev, vocabulary, end))
+        mixture, iterations = training.run(stream, held_out=_held_out(dev, vocabulary, end, settings.width))
     elif settings.learner in ("pivot", "kn") or (settings.learner != "mixed" and settings.max_iter == 0):
         mixture, iterations = training.run(stream)
     else:
         cut = len(stream) - max(len(stream) // HELD_OUT_SHARE, 1)
-        rest = Events.from_stream(stream[cut:], ignore=vocabulary.unknown_id)
+        rest = Events.from_stream(stream[cut:], ignore=vocabulary.unknown_id, width=settings.width)
         rehearsed, iterations = training.run(stream[:cut], held_out=rest)
-        mixture, _ = training.run(stream, iterations=iterations)
+        mixture, _ = training.run(stream, iterations=iterations, part="all")
         mixture = replace(mixture, weights=rehearsed.weights)
     return Model(vocabulary, mixture.compact(), settings.boundaries), iterations
 
 
-def _held_out(dev: Strings, vocabulary: Vocabulary, end: int) -> Events:
+def _held_out(dev: Strings, vocabulary: Vocabulary, end: int, width: int) -> Events:
     stream = one_stream(as_corpus(dev, vocabulary), end)
-    held_out = Events.from_stream(stream, before=end, ignore=vocabulary.unknown_id)
+    held_out = Events.from_stream(stream, before=end, ignore=vocabulary.unknown_id, width=width)
     if not (held_out.words != end).any():
         raise InputError("the held-out text contains no known word", remedy="give text like the training text")
     return held_out
@@ -95,17 +102,31 @@ class _Training:
 
     settings: Settings
     n_words: int
+    end: int
     class_sizes: list[int]
     report: Report
+    unfinished: Unfinished
 
     def run(
-        self, stream: np.ndarray, *, held_out: Events | None = None, iterations: Iterations | None = None
+        self,
+        stream: np.ndarray,
+        *,
+        held_out: Events | None = None,
+        iterations: Iterations | None = None,
+        part: str = "first",
     ) -> tuple[Mixture, Iterations]:
-        """Learn from a stream; EM makes the given ``iterations``, or as many as are best on ``held_out``."""
+        """Learn from a stream; EM makes the given ``iterations``, or as many as are best on ``held_out``.
+
+        ``part`` names what is learned among the parts that are kept.
+        """
         learner = self.settings.learner
         ngrams = None
         if learner in ("kn", "mixed"):
-            ngrams = KneserNey.fit(stream, self.n_words, self.settings.order, n_jobs=self.settings.n_jobs)
+            # Every sentence begins after the end of another, the first one too.
+            sentences = stream if self.end < 0 else np.concatenate([np.array([self.end], stream.dtype), stream])
+            how: dict[str, Any] = {"modified": self.settings.modified, "memory": self.settings.memory}
+            with progress("n-grams", enabled=self.settings.verbose):
+                ngrams = KneserNey.fit(sentences, self.n_words, self.settings.order, start=self.end, **how)
         if learner == "kn":
             return Mixture.of(ngrams), {}
         classes: dict[int, list[ClassModel]] = {}
@@ -114,7 +135,10 @@ class _Training:
             counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.settings.n_jobs, gap=distance - 1)
             for n_states in self.class_sizes:
                 max_iter = None if iterations is None else iterations[distance, n_states]
-                model, made[distance, n_states] = self._classes(counts, distance, n_states, held_out, max_iter)
+                model, made[distance, n_states] = self.unfinished.once(
+                    f"{part}-{distance}-{n_states}",
+                    partial(self._classes, counts, distance, n_states, held_out, max_iter),
+                )
                 classes.setdefault(distance, []).append(model)
         mixture = Mixture.of(ngrams, classes)
         if learner == "mixed" and held_out is not None:
@@ -130,7 +154,9 @@ class _Training:
         if settings.learner == "em":
             start = random_start(self.n_words, n_states, rng, settings.start_shape)
         else:
-            start = pivot(counts, n_states, prior=settings.prior, rng=rng, n_jobs=settings.n_jobs)
+            start = pivot(
+                counts, n_states, prior=settings.prior, how=settings.anchoring, rng=rng, n_jobs=settings.n_jobs
+            )
         if settings.learner == "pivot":
             return start, 0
         model, made, _ = em(

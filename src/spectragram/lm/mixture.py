@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.learning.counts import pack
+from spectragram.learning.back_off import BackOff
+from spectragram.learning.kneser_ney import KneserNey
 from spectragram.learning.mixtures import bucket_weights
 from spectragram.lm.em import ClassModel
-from spectragram.lm.kneser_ney import KneserNey, Level
+from spectragram.schema import Array, ListOf, Part, Parts, Schema, Whole
 
 __all__ = ["CONTEXT", "Events", "Mixture"]
 
 CONTEXT = 2
-"""Words of context that any of the models looks at."""
+"""Words of context that class models and the weights look at; longer n-grams look at more."""
 
 PAIR_BUCKETS, WORD_BUCKETS = 7, 6
 """Buckets by counts of the last two words, which double from one to the next (63 and more share one), and of the
@@ -48,7 +49,7 @@ class Events:
 
     Attributes
     ----------
-    contexts : int array, shape (n, CONTEXT)
+    contexts : int array, shape (n, width)
         Ids of the words before each word, the nearest last; -1 where there is none.
     words : int array, shape (n,)
     """
@@ -57,13 +58,15 @@ class Events:
     words: np.ndarray
 
     @classmethod
-    def from_stream(cls, stream: np.ndarray, *, before: int = -1, ignore: int | None = None) -> Events:
+    def from_stream(
+        cls, stream: np.ndarray, *, before: int = -1, ignore: int | None = None, width: int = CONTEXT
+    ) -> Events:
         """Every word of a stream of ids except those with id ``ignore``, which still serve as contexts.
 
-        ``before`` is the word before the first one, -1 for none.
+        ``before`` is the word before the first one, -1 for none; ``width`` is the number of words in a context.
         """
-        padded = np.concatenate([np.array([-1, before], stream.dtype), stream])
-        contexts = np.stack([padded[: len(stream)], padded[1 : len(stream) + 1]], axis=1)
+        padded = np.concatenate([np.full(width - 1, -1, stream.dtype), np.array([before], stream.dtype), stream])
+        contexts = np.lib.stride_tricks.sliding_window_view(padded, width)[: len(stream)]
         keep = np.ones(len(stream), bool) if ignore is None else stream != ignore
         return cls(contexts[keep], stream[keep])
 
@@ -78,7 +81,7 @@ class Mixture:
 
     Attributes
     ----------
-    ngrams : KneserNey or None
+    ngrams : KneserNey, BackOff or None
     classes : tuple of ClassModel
     distances : tuple of int
         How far back each class model looks: 1 for the last word, 2 for the one before.
@@ -86,18 +89,23 @@ class Mixture:
         N-grams first, then class models.
     """
 
-    ngrams: KneserNey | None
+    ngrams: BackOff | None
     classes: tuple[ClassModel, ...]
     distances: tuple[int, ...]
     weights: np.ndarray
 
     @classmethod
-    def of(cls, ngrams: KneserNey | None, classes: Mapping[int, Sequence[ClassModel]] | None = None) -> Self:
+    def of(cls, ngrams: BackOff | None, classes: Mapping[int, Sequence[ClassModel]] | None = None) -> Self:
         """N-grams and class models by distance, all with the same weight."""
         models = [(model, distance) for distance, found in sorted((classes or {}).items()) for model in found]
         n_models = len(models) + (ngrams is not None)
         weights = np.full((N_BUCKETS, n_models), 1.0 / n_models)
         return cls(ngrams, tuple(m for m, _ in models), tuple(d for _, d in models), weights)
+
+    @property
+    def width(self) -> int:
+        """Words of context that the models look at."""
+        return CONTEXT if self.ngrams is None else max(CONTEXT, self.ngrams.order - 1)
 
     def fit_weights(self, held_out: Events) -> Mixture:
         """The same models with weights that make held-out text most probable."""
@@ -106,14 +114,14 @@ class Mixture:
         return replace(self, weights=weights)
 
     def prob(self, contexts: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """p(word | context) of words (n,) after contexts (n, CONTEXT), shape (n,)."""
+        """p(word | context) of words (n,) after contexts (n, width), shape (n,)."""
         probs = self._each_prob(contexts, words)
         if probs.shape[1] == 1:
             return probs[:, 0]
         return np.einsum("ij,ij->i", probs, self.weights[self._buckets(contexts)])
 
     def next(self, context: np.ndarray) -> np.ndarray:
-        """p(. | context) of all words after one context (CONTEXT,), shape (n_words,)."""
+        """p(. | context) of all words after one context (width,), shape (n_words,)."""
         parts = [] if self.ngrams is None else [self.ngrams.next(context)]
         parts += [model.next(int(context[-d])) for d, model in zip(self.distances, self.classes, strict=True)]
         if len(parts) == 1:
@@ -130,14 +138,12 @@ class Mixture:
     def _buckets(self, contexts: np.ndarray) -> np.ndarray:
         """Row of ``weights`` that each context uses, shape (n,); 0 for orders that a model lacks."""
         bucket = np.zeros(len(contexts), np.int64)
-        if self.ngrams is None or self.ngrams.order == 1:
+        if not isinstance(self.ngrams, KneserNey) or self.ngrams.order == 1:
             return bucket
-        seen = _times_seen(self.ngrams.levels[1], contexts[:, -1].astype(np.int64))
+        seen = self.ngrams.times_seen(contexts[:, -1:])
         bucket += PAIR_BUCKETS * np.minimum(np.log2(1 + seen).astype(np.int64) // 2, WORD_BUCKETS - 1)
         if self.ngrams.order > 2:
-            known = (contexts >= 0).all(axis=1)
-            packed = np.where(known, pack([contexts[:, -2], contexts[:, -1]], self.ngrams.n_words), -1)
-            seen = _times_seen(self.ngrams.levels[2], packed)
+            seen = self.ngrams.times_seen(contexts[:, -2:])
             bucket += np.minimum(np.log2(1 + seen).astype(np.int64), PAIR_BUCKETS - 1)
         return bucket
 
@@ -151,13 +157,36 @@ class Mixture:
         tables = ((model.histories, model.emissions, model.mix) for model in self.classes)
         return replace(self, classes=tuple(ClassModel(*map(single, model)) for model in tables))
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Mixture",
+        "N-grams and class models, and their weights.",
+        values={
+            "distances": ListOf(
+                Whole(least=1, below=CONTEXT + 1), "how far back each class model looks", size="n_classes"
+            )
+        },
+        arrays={"weights": Array("f8", (N_BUCKETS, "n_models"), "weights by frequency of the context", sums=True)},
+        parts={
+            "ngrams": Part(KneserNey.SCHEMA, {"n_words": "n_words"}, optional=True),
+            "back_off": Part(BackOff.SCHEMA, {"n_words": "n_words"}, optional=True),
+            "classes": Parts(ClassModel.SCHEMA, "n_classes", {"n_words": "n_words"}),
+        },
+        sizes={"n_models": 1},
+        rule=lambda values, arrays, sizes: (
+            None
+            if sizes["n_models"] == sizes["n_classes"] + _n_ngram_models(values)
+            else "array 'weights' does not fit the number of models"
+        ),
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays for a model file."""
         values: dict[str, Any] = {"ngrams": None, "distances": list(self.distances)}
         arrays: dict[str, Any] = {"weights": self.weights}
         if self.ngrams is not None:
-            values["ngrams"], more = self.ngrams.to_state()
-            arrays |= prefixed("ngrams", more)
+            name = "ngrams" if isinstance(self.ngrams, KneserNey) else "back_off"
+            values[name], more = self.ngrams.to_state()
+            arrays |= prefixed(name, more)
         for number, model in enumerate(self.classes):
             arrays |= prefixed(f"classes{number}", vars(model))
         return values, arrays
@@ -165,11 +194,13 @@ class Mixture:
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any], n_words: int) -> Self:
         """Inverse of :meth:`to_state`; raises ``ValueError`` for shapes that do not fit the vocabulary."""
-        ngrams = None
+        ngrams: BackOff | None = None
         if values["ngrams"] is not None:
             ngrams = KneserNey.from_state(values["ngrams"], without_prefix("ngrams", arrays))
-            if ngrams.n_words != n_words or not 1 <= ngrams.order <= CONTEXT + 1:
-                raise ValueError(f"n-grams of length {ngrams.order} over {ngrams.n_words} words")
+        elif values.get("back_off") is not None:
+            ngrams = BackOff.from_state(values["back_off"], without_prefix("back_off", arrays))
+        if ngrams is not None and ngrams.n_words != n_words:
+            raise ValueError(f"n-grams over {ngrams.n_words} words")
         distances = tuple(values["distances"])
         if not set(distances) <= set(range(1, CONTEXT + 1)):
             raise ValueError(f"classes of words at distances {distances}")
@@ -183,9 +214,5 @@ class Mixture:
         return cls(ngrams, classes, distances, weights)
 
 
-def _times_seen(level: Level, context: np.ndarray) -> np.ndarray:
-    """How often packed contexts (n,) were seen in training, shape (n,)."""
-    if len(level.contexts) == 0:
-        return np.zeros(len(context), np.int64)
-    place = np.minimum(np.searchsorted(level.contexts, context), len(level.contexts) - 1)
-    return np.where(level.contexts[place] == context, level.totals[place], 0)
+def _n_ngram_models(values: Mapping[str, Any]) -> int:
+    return sum(values.get(name) is not None for name in ("ngrams", "back_off"))

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.corpus import END, Corpus, Vocabulary
-from spectragram.data.inputs import Strings, as_corpus
+from spectragram.data.inputs import Strings, as_corpus, as_word_lists
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.lm.mixture import CONTEXT, Events, Mixture
+from spectragram.learning.measures import entropy_bits
+from spectragram.learning.spelling import Spelling, UnknownWords, rare_words
+from spectragram.learning.words import RARE
+from spectragram.lm.mixture import Events, Mixture
+from spectragram.schema import Flag, Part, Schema
 
 __all__ = ["Model", "one_stream"]
 
@@ -44,8 +48,37 @@ class Model:
         """Text over this vocabulary; empty sequences stay."""
         return as_corpus(X, self.vocabulary, keep_empty=True)
 
+    @cached_property
+    def unknown_words(self) -> UnknownWords:
+        """How words outside the vocabulary are spelled, learned from the rare ones in it."""
+        special = {self.vocabulary.unknown, END if self.boundaries else None}
+        pairs = zip(self.vocabulary.words, self.vocabulary.counts.tolist(), strict=True)
+        words, counts = zip(*((word, count) for word, count in pairs if word not in special), strict=True)
+        chosen = [word for word, keep in zip(words, rare_words(words, counts, RARE), strict=True) if keep]
+        return UnknownWords(Spelling.fit(chosen), words)
+
     def log_probs(self, X: Strings) -> list[np.ndarray]:
-        """Natural log-probability of every word of each sequence on its own; with boundaries its end comes last."""
+        """Natural log-probability of every word of each sequence on its own; with boundaries its end comes last.
+
+        A word outside the vocabulary costs the unknown word and its spelling, except for the unknown
+        word itself, which stands for all of them.
+        """
+        lines = as_word_lists(X, keep_empty=True)
+        values = self._class_log_probs(lines)
+        places = [
+            (found, i, word)
+            for found, words in zip(values, lines, strict=True)
+            for i, word in enumerate(words)
+            if word not in self.vocabulary.index
+        ]
+        different = list(dict.fromkeys(word for _, _, word in places))
+        costs = dict(zip(different, self.unknown_words.log_probs(different)[:, 0], strict=True)) if different else {}
+        for found, i, word in places:
+            found[i] += costs[word]
+        return values
+
+    def _class_log_probs(self, X: Strings) -> list[np.ndarray]:
+        """The same without spelling: words outside the vocabulary as the unknown word."""
         corpus = self.encode(X)
         contexts, offsets = self._prefixes(corpus)
         words = np.insert(corpus.tokens, corpus.offsets[1:], self.before)
@@ -54,6 +87,13 @@ class Model:
             contexts, words = np.delete(contexts, last, axis=0), np.delete(words, last)
             offsets = corpus.offsets
         return np.split(self.log(Events(contexts, words)), offsets[1:-1]) if len(corpus) else []
+
+    def entropies(self, X: Strings) -> list[np.ndarray]:
+        """Bits of the next word after every prefix of each sequence, the empty and the whole one included."""
+        contexts, offsets = self._prefixes(self.encode(X))
+        distinct, place = np.unique(contexts, axis=0, return_inverse=True)
+        bits = np.array([float(entropy_bits(self.mixture.next(context))) for context in distinct])
+        return np.split(bits[place.ravel()], offsets[1:-1]) if len(offsets) > 1 else []
 
     def log(self, events: Events) -> np.ndarray:
         """Natural log-probability of each event, shape (n,)."""
@@ -66,7 +106,8 @@ class Model:
         corpus = as_corpus(X, self.vocabulary)
         unknown = self.vocabulary.unknown_id
         stream = one_stream(corpus, self.before)
-        events = Events.from_stream(stream, before=self.before, ignore=unknown if ignore_unknown else None)
+        ignore = unknown if ignore_unknown else None
+        events = Events.from_stream(stream, before=self.before, ignore=ignore, width=self.mixture.width)
         return events, corpus.n_tokens, int((corpus.tokens == unknown).sum())
 
     def next(self, X: Strings) -> np.ndarray:
@@ -87,7 +128,8 @@ class Model:
     def sample(self, n: int, rng: np.random.Generator, max_length: int) -> list[list[str]]:
         """Draw ``n`` texts word by word: with boundaries until ``</s>`` is drawn, of at most ``max_length`` words."""
         drawn: list[list[int]] = [[] for _ in range(n)]
-        contexts = np.tile(np.array([-1, self.before]), (n, 1))
+        contexts = np.full((n, self.mixture.width), -1)
+        contexts[:, -1] = self.before
         active = np.arange(n)
         for _ in range(max_length):
             chances = rng.random(len(active))
@@ -104,22 +146,44 @@ class Model:
                 active, words = active[words != self.before], words[words != self.before]
             for i, word in zip(active.tolist(), words.tolist(), strict=True):
                 drawn[i].append(word)
-            contexts[active] = np.column_stack([contexts[active, 1], words])
-        return [self.vocabulary.decode(text) for text in drawn]
+            contexts[active] = np.column_stack([contexts[active, 1:], words])
+        unknown = self.vocabulary.unknown_id
+        return [
+            [self.vocabulary.words[i] if i != unknown else self.unknown_words.sample(0, rng) for i in text]
+            for text in drawn
+        ]
 
     def _prefixes(self, corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
         """The words before each place of every sequence and before its end, and where sequences begin and end there.
 
-        Contexts have shape (n_tokens + n_sequences, CONTEXT), offsets (n_sequences + 1,).
+        Contexts have shape (n_tokens + n_sequences, width), offsets (n_sequences + 1,).
         """
+        width = self.mixture.width
         offsets = corpus.offsets + np.arange(len(corpus) + 1)
         ended = np.insert(corpus.tokens, corpus.offsets[1:], self.before).astype(np.int64)
-        contexts = np.full((len(ended), CONTEXT), -1, np.int64)
-        contexts[1:, 1], contexts[2:, 0] = ended[:-1], ended[:-2]
-        first, second = offsets[:-1], (offsets[:-1] + 1)[np.diff(offsets) > 1]
-        contexts[first] = [-1, self.before]
-        contexts[second, 0] = self.before
+        contexts = np.full((len(ended), width), -1, np.int64)
+        place = np.arange(len(ended)) - np.repeat(offsets[:-1], np.diff(offsets))  # words before it in its sequence
+        for back in range(1, width + 1):
+            contexts[back:, width - back] = ended[: max(len(ended) - back, 0)]
+            contexts[place == back - 1, width - back] = self.before
+            contexts[place < back - 1, width - back] = -1
         return contexts, offsets
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Language model",
+        "A vocabulary and a mixture of models.",
+        values={"boundaries": Flag("whether ends of lines are predicted")},
+        parts={
+            "vocabulary": Part(Vocabulary.SCHEMA, {"n_words": "n_words"}),
+            "mixture": Part(Mixture.SCHEMA, {"n_words": "n_words"}),
+        },
+        rule=lambda values, arrays, sizes: (
+            "the vocabulary lacks the unknown word or the end of a sentence"
+            if values["vocabulary"]["unknown"] is None
+            or (values["boundaries"] and END not in arrays["vocabulary.words"])
+            else None
+        ),
+    )
 
     def to_state(self) -> State:
         """Plain values, and arrays with the words among them."""

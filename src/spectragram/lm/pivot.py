@@ -6,6 +6,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 from scipy import sparse
 
@@ -15,7 +18,7 @@ from spectragram.spectral.anchors import decompose_means
 from spectragram.spectral.scaling import Scaling
 from spectragram.spectral.subspace import find_subspace
 
-__all__ = ["pivot"]
+__all__ = ["Anchoring", "pivot"]
 
 KAPPA = 5.0
 """Smoothing of the CCA scaling, in words. Chosen by hand, not tuned."""
@@ -41,12 +44,45 @@ SMALLEST = 1e-300
 """A guard against division by zero; any tiny value does."""
 
 
+@dataclass(frozen=True)
+class Anchoring:
+    """How classes are found; ``ours`` are the defaults, with other values section 8 of the paper.
+
+    Attributes
+    ----------
+    kappa : float
+        Smoothing of the CCA scaling, in words.
+    max_contexts : int
+        Context words that the projection is learned from; 0 takes all.
+    candidates : int
+        Anchors are chosen among the most frequent words, this many for each anchor; 0 takes all.
+    membership_tolerance : float
+        Precision of the least squares.
+    smoothing : float
+        Strength, in words, of the overall class mix in the classes of each word. The classes of a rare word are hardly
+        known, and without smoothing the least squares leave most of them at exactly zero.
+    history_steps, history_tolerance
+        EM steps for r at most; they stop when the log-likelihood of a word gains less.
+    """
+
+    kappa: float = KAPPA
+    max_contexts: int = MAX_CONTEXTS
+    candidates: int = CANDIDATES_PER_ANCHOR
+    membership_tolerance: float = MEMBERSHIP_TOLERANCE
+    smoothing: float = SMOOTHING
+    history_steps: int = HISTORY_STEPS
+    history_tolerance: float = 0.0
+
+
+ANCHORING = Anchoring()
+
+
 def pivot(
     counts: TupleCounts,
     n_states: int,
     *,
     prior: float = 0.0,
-    smoothing: float = SMOOTHING,
+    how: Anchoring = ANCHORING,
     min_count: int | None = None,
     rng: np.random.Generator,
     n_jobs: int = 1,
@@ -61,43 +97,47 @@ def pivot(
         Number of classes. A small text that cannot tell so many apart gives fewer.
     prior : float
         Strength of the prior on r (:func:`~spectragram.lm.em.em_step`).
-    smoothing : float
-        Strength, in words, of the overall class mix in the classes of each word. The classes of a rare word are hardly
-        known, and without smoothing the least squares leave most of them at exactly zero.
+    how : Anchoring
     min_count : int, optional
-        How often a word must occur to be an anchor. By default ten words for each anchor are frequent enough, so that
-        anchors are words whose contexts are well known.
+        How often a word must occur to be an anchor; by default ``how`` decides.
     """
     matrix = bigram_matrix(counts)
     occurrences = matrix.sum(axis=0)
     if min_count is None:
         ordered = np.sort(occurrences)[::-1]
-        min_count = max(int(ordered[min(CANDIDATES_PER_ANCHOR * n_states, len(ordered)) - 1]), 1)
-    means = _mean_contexts(matrix, n_states, rng)
+        n_candidates = how.candidates * n_states or len(ordered)
+        min_count = max(int(ordered[min(n_candidates, len(ordered)) - 1]), 1)
+    means = _mean_contexts(matrix, n_states, how, rng)
     found = decompose_means(
-        means, occurrences, means.shape[1], min_count=min_count, tolerance=MEMBERSHIP_TOLERANCE, n_jobs=n_jobs
+        means, occurrences, means.shape[1], min_count=min_count, tolerance=how.membership_tolerance, n_jobs=n_jobs
     )
     # s(w2|h) = p(w2) q(h|w2) / pi(h)
-    share = occurrences / np.maximum(occurrences + smoothing, SMALLEST)
+    share = occurrences / np.maximum(occurrences + how.smoothing, SMALLEST)
     memberships = share[:, None] * found.memberships + (1.0 - share)[:, None] * found.prior
     emissions = memberships * occurrences[:, None]
     histories = np.repeat(found.prior[None], counts.n_ids, axis=0)
     model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), SMALLEST), found.prior)
-    for _ in range(HISTORY_STEPS):
-        model, _ = history_step(matrix, model, prior=prior, n_jobs=n_jobs)
+    before = -np.inf
+    for _ in range(how.history_steps):
+        model, log_likelihood = history_step(matrix, model, prior=prior, n_jobs=n_jobs)
+        if 0.0 <= log_likelihood - before < how.history_tolerance * matrix.sum():
+            break
+        before = log_likelihood
     return model
 
 
-def _mean_contexts(matrix: sparse.csr_array, n_states: int, rng: np.random.Generator) -> np.ndarray:
+def _mean_contexts(matrix: sparse.csr_array, n_states: int, how: Anchoring, rng: np.random.Generator) -> np.ndarray:
     """Steps 1 and 2 of section 5.2: v(w2) = E[phi(w1) | w2], phi by CCA of Q(w2, w1), shape (V, n_states).
 
     Fewer columns where the matrix has a lower rank.
     """
-    frequent = np.sort(np.argsort(-matrix.sum(axis=1), kind="stable")[: max(MAX_CONTEXTS, 4 * n_states)])
+    order = np.argsort(-matrix.sum(axis=1), kind="stable")
+    frequent = np.sort(order[: max(how.max_contexts, 4 * n_states) if how.max_contexts else len(order)])
     Q = sparse.csr_array(matrix[frequent].T)
     mass = Q.sum(axis=1)
-    scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=KAPPA)
+    scaling = Scaling.from_counts(mass, Q.sum(axis=0), kappa=how.kappa)
     # With a thousand columns the Gram matrix is small, and anchors do not need the precision that it loses.
-    subspace = find_subspace(scaling.apply(Q), n_states, method="gram", rng=rng, truncate=True)
+    method: Literal["auto", "gram"] = "gram" if how.max_contexts else "auto"
+    subspace = find_subspace(scaling.apply(Q), n_states, method=method, rng=rng, truncate=True)
     projection = scaling.fold(subspace).right
     return (Q @ projection) / np.maximum(mass, 1.0)[:, np.newaxis]

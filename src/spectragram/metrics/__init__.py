@@ -6,6 +6,7 @@ Shares are in percent and information is in nats.
 from __future__ import annotations
 
 from spectragram.metrics.brackets import SentenceBrackets, bracket_scores, sentence_brackets
+from spectragram.metrics.calibration import calibration_error
 from spectragram.metrics.clusters import clustering_scores, mutual_information, stream_mutual_information
 from spectragram.metrics.dependencies import PUNCTUATION_TAGS, attachment_scores
 from spectragram.metrics.language import next_symbol_error, pautomac_scores, perplexity, string_scores
@@ -19,6 +20,7 @@ __all__ = [
     "SentenceBrackets",
     "attachment_scores",
     "bracket_scores",
+    "calibration_error",
     "clustering_scores",
     "label_table",
     "labelled_spans",

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
 
+from spectragram.data.word_paths import WordPaths
 from spectragram.engine.progress import Report, silent
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.learning.likely_labels import LikelyLabels
-from spectragram.learning.part_choices import MOST_CANDIDATES, PartModel, learn_parts
+from spectragram.learning.part_choices import MOST_CANDIDATES, PartModel, learn_parts, parts_over
 from spectragram.pipeline.analyses import COLUMNS, Analyses, Analysis
+from spectragram.schema import Part, Schema
 from spectragram.tagging.factors import templates_for
 from spectragram.tagging.lexicon import Lexicon, learn_lexicon
 from spectragram.tagging.sequences import Observations, read_observations
@@ -38,9 +40,11 @@ ROWS_A_BLOCK = 512
 """Words whose candidates are narrowed down at once; a bound on memory."""
 
 
-TEMPLATES = (*templates_for(1), "A0", "B0")
-"""Those of the tagger, and affixes of five letters, which gain 0.1 UPOS and UFeats on the dev parts of eight small
+AFFIX_TEMPLATES = ("A0", "B0")
+"""Beside those of the tagger, affixes of five letters, which gain 0.1 UPOS and UFeats on the dev parts of eight small
 treebanks. Shapes in which all letters without case are alike do not help there."""
+COLUMNS_SEEN = LETTERS + "AB"
+"""A letter for each column: those of the tagger, and two affixes."""
 AFFIX = 5
 """Letters of the affixes in the columns A and B."""
 
@@ -141,6 +145,15 @@ class Analyser:
                 return kept, self.model.prior[kept]
         return labels[:MOST_CANDIDATES], probabilities[:MOST_CANDIDATES]
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Analyser",
+        "Tags and features of words.",
+        parts={
+            "model": Part(parts_over(COLUMNS_SEEN), {"n_labels": "n_labels"}, values="."),
+            "analyses": Part(Analyses.SCHEMA, {"n_labels": "n_labels"}, values=None),
+        },
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values, arrays = self.model.to_state()
@@ -162,10 +175,14 @@ def learn_analyser(
     *,
     n_epochs: int,
     rng: np.random.Generator,
+    paths: WordPaths | None = None,
     report: Report = silent,
 ) -> Analyser:
-    """Learn from the words of sentences and their analyses; no sentence is empty."""
-    observed = read_observations(forms, 1)
+    """Learn from the words of sentences and their analyses; no sentence is empty.
+
+    With the ``paths`` of word clusters there are templates that look at them.
+    """
+    observed = read_observations(forms, 1, paths)
     flat = [analysis for sentence in analyses for analysis in sentence]
     inventory = Analyses(tuple(sorted(Counter(flat))))
     labels = np.array([inventory.numbers[analysis] for analysis in flat], np.int64)
@@ -177,8 +194,8 @@ def learn_analyser(
         _columns(observed),
         observed.tokens,
         observed.offsets,
-        templates=TEMPLATES,
-        letters=LETTERS + "AB",
+        templates=(*templates_for(1, paths=paths is not None), *AFFIX_TEMPLATES),
+        letters=COLUMNS_SEEN,
         power=POWER,
         rate=RATE,
         n_epochs=n_epochs,
@@ -192,7 +209,8 @@ def _columns(observed: Observations) -> np.ndarray:
     """What templates see of each type of word: int64 (n_columns, n_types)."""
     words = [observation[0] for observation in observed.types]
     longer = [word.lower() if len(word) > AFFIX else "" for word in words]
-    return surface_columns([(word, long[-AFFIX:], long[:AFFIX]) for word, long in zip(words, longer, strict=True)])
+    types = [(word, long[-AFFIX:], long[:AFFIX]) for word, long in zip(words, longer, strict=True)]
+    return surface_columns(types, observed.paths)
 
 
 @njit(cache=True, nogil=True)

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.inference.part_chain import Parts
 from spectragram.learning.part_choices import make_parts
+from spectragram.schema import Schema, Strings
 
 __all__ = ["COLUMNS", "Analyses", "Analysis"]
 
@@ -69,6 +70,13 @@ class Analyses:
             parts.append([f"upos {upos}", f"xpos {xpos}", f"feats {feats}", *features, f"{upos} {xpos} {feats}"])
             linked.append([f"upos {upos}", *features, *([f"xpos {xpos}"] if few else [])])
         return make_parts(parts, linked)
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Analyses",
+        "The combinations of tags and features that training has seen.",
+        arrays={name: Strings("n_labels", f"{name.upper()} of each analysis") for name in COLUMNS},
+        sizes={"n_labels": 1},
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values (none) and lists of strings, as model files hold them."""

@@ -34,9 +34,12 @@ __all__ = [
     "GAP",
     "LAST_DIGIT",
     "NO_GAP",
+    "NUMBER_BITS",
     "PARAGRAPH_END",
     "Text",
     "character_columns",
+    "extend_key",
+    "joined_characters",
     "paragraph_bounds",
     "read_text",
 ]
@@ -48,6 +51,8 @@ NO_GAP, GAP, PARAGRAPH_END = 0, 1, 2
 CATEGORIES = re.findall(r"..", "--LuLtLlLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoCcCfCsCoCnZsZlZp")
 """White space, whatever its category, and the categories of Unicode in an order in which groups are ranges."""
 SPACE, UPPER, TITLE, LAST_LETTER, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 5, 8, 9, 11
+ZERO_WIDTH_JOINER, FIRST_COLOUR, LAST_COLOUR = 0x200D, 0x1F3FB, 0x1F3FF
+FIRST_REGION, LAST_REGION = 0x1F1E6, 0x1F1FF  # letters, pairs of which are flags
 TABLE_SIZE = 0x20000
 """Code points whose category is looked up; the planes above hold rare Chinese characters and private use."""
 LONGEST_PLACE = 7
@@ -112,8 +117,29 @@ def paragraph_bounds(text: Text) -> np.ndarray:
     return np.stack([np.repeat(ends - sizes, sizes), np.repeat(ends, sizes)], axis=1)
 
 
+@njit(cache=True, nogil=True)
+def joined_characters(text: Text) -> np.ndarray:
+    """Whether each character is one sign with the character behind it, bool (n,): nothing may come between them.
+
+    This holds of a letter and its marks, an emoji and its colour, what a zero-width joiner joins, two halves of a flag.
+    """
+    _, codes, _, kinds, gaps = text
+    joined = np.zeros(len(codes), np.bool_)
+    is_half = False  # of a flag
+    for i in range(len(codes) - 1):
+        code, behind = codes[i], codes[i + 1]
+        is_half = FIRST_REGION <= code <= LAST_REGION and not is_half
+        if gaps[i] == NO_GAP:
+            extends = LAST_LETTER < kinds[i + 1] <= LAST_MARK or FIRST_COLOUR <= behind <= LAST_COLOUR
+            flag = is_half and FIRST_REGION <= behind <= LAST_REGION
+            joined[i] = extends or flag or ZERO_WIDTH_JOINER in (code, behind)
+        is_half = is_half and joined[i]
+    return joined
+
+
 @njit(cache=True, nogil=True, inline="always")
-def _extend(key: np.uint64, value: np.int64) -> np.uint64:
+def extend_key(key: np.uint64, value: np.int64) -> np.uint64:
+    """The hash of a string with one more character, from that of the string."""
     key = (key ^ np.uint64(value)) * MIX
     return key ^ (key >> np.uint64(29))
 
@@ -176,16 +202,16 @@ def _chunk_columns(
         columns[1, i] = lower[i] * 4 + gap
         columns[2, i] = np.int64(kinds[i]) * 4 + gap
         columns[3, i] = min(i - begin, LONGEST_PLACE) * 8 + min(end - 1 - i, LONGEST_PLACE)
-        left = _extend(left, lower[i])
+        left = extend_key(left, lower[i])
         columns[4, i] = np.int64(left & NUMBER_BITS)
         group = _group(kinds[i])
-        run = _extend(run if group == last_group else np.uint64(7), lower[i])
+        run = extend_key(run if group == last_group else np.uint64(7), lower[i])
         columns[6, i] = np.int64(run & NUMBER_BITS)
         length = (length if group == last_group else 0) + (kinds[i] <= LAST_LETTER or kinds[i] > LAST_MARK)
         columns[14, i] = min(length, 4)
         mark = np.int64(kinds[i]) if group <= 2 else codes[i] + 64
         if mark != last_mark:
-            shape = _extend(shape, mark)
+            shape = extend_key(shape, mark)
         last_group, last_mark = group, mark
         columns[12, i] = codes[i] >> 7
         after = _group(kinds[i + 1]) if gap != PARAGRAPH_END else 0
@@ -196,7 +222,7 @@ def _chunk_columns(
         columns[5, i] = np.int64(right & NUMBER_BITS)
         columns[7, i] = np.int64(run & NUMBER_BITS)
         columns[8, i] = np.int64(shape & NUMBER_BITS)
-        right = _extend(right, lower[i])
+        right = extend_key(right, lower[i])
         group = _group(kinds[i])
-        run = _extend(run if group == last_group else np.uint64(9), lower[i])
+        run = extend_key(run if group == last_group else np.uint64(9), lower[i])
         last_group = group

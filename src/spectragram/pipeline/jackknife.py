@@ -7,19 +7,18 @@ by a model of the other parts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from spectragram.data.conllu import Sentence
-from spectragram.engine import map_threads
+from spectragram.data.word_paths import WordPaths
 from spectragram.engine.progress import Report, silent
+from spectragram.learning.ensembles import train_members
+from spectragram.learning.folds import fold_numbers
 from spectragram.pipeline.morphology import MorphologySettings, learn_morphology
 
 __all__ = ["jackknife"]
-
-BLOCKS_A_FOLD = 10
-"""A fold is made of so many runs of neighbouring sentences, from all over the treebank: single sentences would leave
-others of the same document to learn from, and one run might leave out a whole genre. Chosen by hand, not tuned."""
 
 
 def jackknife(
@@ -28,6 +27,7 @@ def jackknife(
     settings: MorphologySettings | str = "fast",
     *,
     columns: Collection[str] | None = None,
+    paths: WordPaths | None = None,
     random_state: int = 0,
     n_jobs: int | None = 1,
     report: Report = silent,
@@ -43,6 +43,8 @@ def jackknife(
         Of the models; see :func:`~spectragram.pipeline.morphology.learn_morphology`.
     columns : collection of str, optional
         The columns to predict, by default all that the treebank has.
+    paths : WordPaths, optional
+        Of word clusters.
     random_state : int
     n_jobs : int, optional
         Folds are learned side by side.
@@ -53,27 +55,31 @@ def jackknife(
     folds = fold_numbers(n, n_folds)
     if n < 2:
         return list(sentences)
-
-    def predict(fold: int) -> list[Sentence]:
-        others = [sentence for sentence, of in zip(sentences, folds, strict=True) if of != fold]
-        own = [sentence for sentence, of in zip(sentences, folds, strict=True) if of == fold]
-        morphology = learn_morphology(others, settings, random_state=random_state + fold, report=report)
-        return morphology.annotate(own, columns)
-
     found: list[Sentence] = list(sentences)
-    numbers = range(int(folds.max()) + 1)
-    for fold, predicted in zip(numbers, map_threads(predict, numbers, n_jobs), strict=True):
+    predict = _Predict(list(sentences), folds, settings, columns, paths, random_state)
+    predictions = train_members(predict, int(folds.max()) + 1, n_jobs, report, side_by_side=True)
+    for fold, predicted in enumerate(predictions):
         for place, sentence in zip(np.flatnonzero(folds == fold).tolist(), predicted, strict=True):
             found[place] = sentence
     return found
 
 
-def fold_numbers(n: int, n_folds: int) -> np.ndarray:
-    """The fold of each of n sentences, int64 (n,); no fold is empty.
+@dataclass(frozen=True)
+class _Predict:
+    """The sentences of a fold with what a model of the others predicts, here or on a worker."""
 
-    >>> fold_numbers(6, 2).tolist()
-    [0, 1, 0, 1, 0, 1]
-    """
-    n_folds = max(1, min(n_folds, n))
-    n_blocks = min(n, n_folds * BLOCKS_A_FOLD)
-    return np.arange(n, dtype=np.int64) * n_blocks // max(n, 1) % n_folds
+    sentences: list[Sentence]
+    folds: np.ndarray
+    settings: MorphologySettings | str
+    columns: Collection[str] | None
+    paths: WordPaths | None
+    random_state: int
+
+    def __call__(self, fold: int, n_jobs: int, report: Report) -> list[Sentence]:
+        others = [sentence for sentence, of in zip(self.sentences, self.folds, strict=True) if of != fold]
+        own = [sentence for sentence, of in zip(self.sentences, self.folds, strict=True) if of == fold]
+        seed = self.random_state + fold
+        morphology = learn_morphology(
+            others, self.settings, paths=self.paths, random_state=seed, n_jobs=n_jobs, report=report
+        )
+        return morphology.annotate(own, self.columns)

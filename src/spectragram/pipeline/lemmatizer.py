@@ -15,7 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,11 +23,12 @@ from spectragram.engine.progress import Report, silent
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.learning.factors import split_templates
 from spectragram.learning.likely_labels import LikelyLabels
-from spectragram.learning.part_choices import PartModel, learn_parts, make_parts
+from spectragram.learning.part_choices import PartModel, learn_parts, make_parts, parts_over
 from spectragram.learning.word_cells import grow
 from spectragram.learning.words import SEPARATOR, class_key
 from spectragram.pipeline.analyses import Analysis
 from spectragram.pipeline.edit_scripts import Script, apply_script, parse_script, script_of
+from spectragram.schema import Part, Schema, Strings
 from spectragram.tagging.surface import COLUMNS as LETTERS
 from spectragram.tagging.surface import surface_columns
 
@@ -57,6 +58,17 @@ Known = tuple[str, str, str, str]
 """Word, UPOS, FEATS, XPOS."""
 Forms = dict[tuple[str, str], set[str]]
 """The words that have a UPOS and a lemma."""
+
+
+def _are_scripts(texts: list[str]) -> bool:
+    try:
+        return all(parse_script(text) for text in texts)
+    except ValueError:
+        return False
+
+
+def _are_keys(texts: list[str]) -> bool:
+    return all(text.count(SEPARATOR) >= 2 for text in texts)
 
 
 @dataclass(frozen=True)
@@ -111,6 +123,17 @@ class Lemmatizer:
             made = (apply_script(self.scripts[label], word) for label in order.tolist())
             lemmas.append(next((lemma for lemma in made if lemma), word))
         return lemmas
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Lemmatizer",
+        "Lemmas of words seen in training, and edit scripts for others.",
+        arrays={
+            "scripts": Strings("n_labels", "edit scripts", rule=("edit scripts", _are_scripts)),
+            "keys": Strings("n_lemmas", "words with their analyses", rule=("a level, a word and a tag", _are_keys)),
+            "lemmas": Strings("n_lemmas", "their lemmas"),
+        },
+        parts={"model": Part(parts_over(COLUMNS), {"n_labels": "n_labels"}, values=".")},
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from spectragram.data.conllu import Sentence
 from spectragram.dependency import DependencyParser
+from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.pipeline.morphology import Morphology
 from spectragram.pipeline.tokenizer import Tokenizer
+from spectragram.schema import Json, Maybe, Part, Record, Schema
 
 __all__ = ["COLUMNS", "Model", "with_tags"]
 
@@ -57,8 +59,9 @@ class Model:
     ) -> list[Sentence]:
         """The sentences with all columns filled in.
 
-        What words have already is kept and is evidence for the rest, except in the columns that ``replace`` names. A
-        sentence of which only some words have heads is parsed anew. Columns that are not among ``only`` are left alone.
+        What words have already is kept and is evidence for the rest, except in the columns that ``replace`` names: a
+        sentence of which only some words have heads is parsed around them. Columns that are not among ``only`` are
+        left alone.
         """
         found = [_without(sentence, replace) for sentence in sentences]
         found = _completed(found, self.morphology, only, n_jobs)
@@ -67,6 +70,30 @@ class Model:
             if self.parser is None or "head" not in only
             else _parsed(found, copy(self.parser).set_params(n_jobs=n_jobs))
         )
+
+    def own_parser(self, n_jobs: int = 1) -> DependencyParser:
+        """The parser; refuses if there is none."""
+        if self.parser is None:
+            raise InputError("this pipeline has no parser", remedy="train it on a treebank with heads")
+        return copy(self.parser).set_params(n_jobs=n_jobs)
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Pipeline",
+        "A tokenizer, a morphology and a parser.",
+        values={
+            "parser": Maybe(
+                Record(
+                    {"state": Json(), "params": Json(), "summary": Json()},
+                    "the values of a dependency parser, its parameters and how training went",
+                )
+            )
+        },
+        parts={
+            "tokenizer": Part(Tokenizer.SCHEMA),
+            "morphology": Part(Morphology.SCHEMA),
+            "parser": Part(DependencyParser.model_type.SCHEMA, values="parser.state", optional=True),
+        },
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
@@ -143,7 +170,7 @@ def _parsed(sentences: Sequence[Sentence], parser: DependencyParser) -> list[Sen
     """Heads and relations for the sentences that do not have a head for every word already."""
     open_ones = [number for number, sentence in enumerate(sentences) if (sentence.heads < 0).any()]
     found = list(sentences)
-    parsed = parser.predict([with_tags(sentences[n]) for n in open_ones])
+    parsed = parser.predict([with_tags(sentences[n]) for n in open_ones], constrained=True)
     for number, sentence in zip(open_ones, parsed, strict=True):
         found[number] = sentences[number].with_columns(head=sentence.column("head"), deprel=sentence.deprels)
     return found

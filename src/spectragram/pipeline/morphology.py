@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.data.labelled import as_labelled
+from spectragram.data.word_paths import WordPaths
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError, ParameterError
@@ -25,6 +26,8 @@ from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.pipeline.analyser import Analyser, learn_analyser
 from spectragram.pipeline.analyses import COLUMNS, Analysis
 from spectragram.pipeline.lemmatizer import Lemmatizer, learn_lemmatizer
+from spectragram.pipeline.tag_holes import EMPTY, with_every_upos
+from spectragram.schema import ListOf, Part, Schema, Text
 from spectragram.tagging.estimator import Tagger
 from spectragram.tagging.learners import train
 from spectragram.tagging.member import combine
@@ -40,8 +43,6 @@ and EWT has 200,000."""
 RATE_OF_SMALL = 0.1
 """Step size of the factors of the tagger for small treebanks. Chosen on the dev parts of eight of them among 0.05, 0.1
 and 0.3. For EWT the tagger's own step size is better."""
-EMPTY = "_"
-"""What CoNLL-U writes where there is no value."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,15 @@ class Morphology:
     tagger : tagging.Model or None
         For UPOS.
     lemmatizer : Lemmatizer or None
+    paths : WordPaths or None
+        Of word clusters, which analyser and tagger look at.
     """
 
     columns: tuple[str, ...]
     analyser: Analyser | None
     tagger: TaggerModel | None
     lemmatizer: Lemmatizer | None
+    paths: WordPaths | None = None
 
     def annotate(
         self, sentences: Sequence[Sentence], columns: Collection[str] | None = None, n_jobs: int | None = 1
@@ -108,7 +112,7 @@ class Morphology:
         if not sentences or not asked:
             return list(sentences)
         given = {name: _given(sentences, name) for name in COLUMNS if name not in asked}
-        observed = read_observations([sentence.forms for sentence in sentences], 1)
+        observed = read_observations([sentence.forms for sentence in sentences], 1, self.paths)
         found = self._analyses(observed, given, n_jobs)
         filled = {name: [analysis[c] for analysis in found] for c, name in enumerate(COLUMNS) if name in asked}
         if "lemma" in asked:
@@ -145,6 +149,39 @@ class Morphology:
         kept = [given.get(name, [""] * n) for name in COLUMNS]
         return [(upos or a[0], xpos or a[1], feats or a[2]) for a, upos, xpos, feats in zip(chosen, *kept, strict=True)]
 
+    def upos_probabilities(
+        self, sentence: Sentence, *, known: bool = False
+    ) -> tuple[tuple[str, ...], np.ndarray] | None:
+        """The parts of speech and their probabilities for the words of a sentence, (n, n_upos).
+
+        With ``known``, those that the sentence has already are certain, and evidence for the others. None if the
+        treebank had no parts of speech.
+        """
+        if self.analyser is None or "upos" not in self.columns:
+            return None
+        analyses = self.analyser.analyses
+        given = np.full((len(COLUMNS), len(sentence)), -1)
+        if known:
+            given[0] = analyses.encode(0, _given([sentence], "upos"))
+        observed = read_observations([sentence.forms], 1, self.paths)
+        found = self.analyser.distributions(observed, given).of_upos()
+        if self.tagger is not None:
+            sure = found.max(axis=1, keepdims=True) == 1.0  # known, or the only candidate
+            found = np.where(sure, found, combine([found, self.tagger.probabilities(observed)[0]]))
+        return analyses.names[0], found
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Morphology",
+        "Tags, features and lemmas of words.",
+        values={"columns": ListOf(Text(choices=(*COLUMNS, "lemma")), "the columns that are filled in")},
+        parts={
+            "analyser": Part(Analyser.SCHEMA, optional=True),
+            "tagger": Part(TaggerModel.SCHEMA, optional=True),
+            "lemmatizer": Part(Lemmatizer.SCHEMA, optional=True),
+            "paths": Part(WordPaths.SCHEMA, values=None, optional=True),
+        },
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {"columns": list(self.columns)}
@@ -154,6 +191,8 @@ class Morphology:
             if part is not None:
                 values[name], own = part.to_state()
                 arrays |= prefixed(name, own)
+        if self.paths is not None:
+            arrays |= prefixed("paths", self.paths.to_state()[1])
         return values, arrays
 
     @classmethod
@@ -172,7 +211,8 @@ class Morphology:
             raise ValueError("the analyser does not fit the columns")
         if tagger is not None and (analyser is None or list(analyser.analyses.names[0]) != tagger.labels):
             raise ValueError("the tagger does not fit the analyser")
-        return cls(columns, **parts)
+        paths = without_prefix("paths", arrays)
+        return cls(columns, **parts, paths=WordPaths.from_state({}, paths) if paths else None)
 
 
 def _given(sentences: Sequence[Sentence], name: str) -> list[str]:
@@ -192,19 +232,23 @@ def learn_morphology(
     sentences: Sequence[Sentence],
     settings: MorphologySettings | str = "default",
     *,
+    paths: WordPaths | None = None,
     random_state: int = 0,
     n_jobs: int | None = 1,
     report: Report = silent,
 ) -> Morphology:
     """Learn from the sentences of a treebank.
 
-    A column in which every word has ``_`` does not exist. In UPOS and XPOS that are filled in partly, ``_`` is a value
-    like any other; words without a lemma are no examples for lemmas.
+    A column in which every word has ``_`` does not exist. Where some words have a part of speech, a tagger of those
+    gives the others one, and sentences without any tags or features are not examples of them. In XPOS, ``_`` is a value
+    like any other; words without a lemma are not examples of lemmas.
 
     Parameters
     ----------
     sentences : sequence of Sentence
     settings : MorphologySettings or {"fast", "default", "best"}
+    paths : WordPaths, optional
+        Of word clusters, for analyser and tagger.
     random_state : int
         Seed.
     n_jobs : int, optional
@@ -216,18 +260,20 @@ def learn_morphology(
     kept = [sentence for sentence in sentences if len(sentence)]
     if not kept:
         raise InputError("no words to learn from", remedy="give at least one sentence")
-    forms = [sentence.forms for sentence in kept]
+    kept = with_every_upos(kept, random_state)
     analyses = [list(zip(*(s.column(name) for name in COLUMNS), strict=True)) for s in kept]
     has = [any(a[c] != EMPTY for own in analyses for a in own) for c in range(len(COLUMNS))]
     examples = _examples(kept, analyses)
+    analysed = [i for i, own in enumerate(analyses) if set(own) != {(EMPTY, EMPTY, EMPTY)}]
+    forms, analyses = [kept[i].forms for i in analysed], [analyses[i] for i in analysed]
     seeds = np.random.SeedSequence(random_state).spawn(2)
 
     def analyser() -> Analyser:
         rng = np.random.default_rng(seeds[0])
-        return learn_analyser(forms, analyses, n_epochs=settings.analyser_epochs, rng=rng, report=report)
+        return learn_analyser(forms, analyses, n_epochs=settings.analyser_epochs, rng=rng, paths=paths, report=report)
 
     def tagger() -> TaggerModel:
-        return _learn_tagger(forms, [[a[0] for a in own] for own in analyses], settings, random_state)
+        return _learn_tagger(forms, [[a[0] for a in own] for own in analyses], settings, paths, random_state)
 
     def lemmatizer() -> Lemmatizer:
         rng = np.random.default_rng(seeds[1])
@@ -238,7 +284,7 @@ def learn_morphology(
     names = [name for name in learners if wanted[name]]
     learned = map_threads(lambda name: learners[name](), names, n_jobs)
     columns = [name for name, there in zip(COLUMNS, has, strict=True) if there] + ["lemma"] * bool(examples)
-    return Morphology(tuple(columns), **(dict.fromkeys(learners) | dict(zip(names, learned, strict=True))))
+    return Morphology(tuple(columns), **(dict.fromkeys(learners) | dict(zip(names, learned, strict=True))), paths=paths)
 
 
 def _resolved(settings: MorphologySettings | str) -> MorphologySettings:
@@ -260,14 +306,18 @@ def _examples(sentences: Sequence[Sentence], analyses: Sequence[Sequence[Analysi
 
 
 def _learn_tagger(
-    forms: list[list[str]], upos: list[list[str]], settings: MorphologySettings, seed: int
+    forms: list[list[str]],
+    upos: list[list[str]],
+    settings: MorphologySettings,
+    paths: WordPaths | None,
+    seed: int,
 ) -> TaggerModel:
-    """The tagger of parts of speech, with one thread."""
+    """The tagger of parts of speech, with one thread; its paths are those of the morphology."""
     tagger = Tagger(
         n_models=settings.n_taggers, n_epochs=settings.tagger_epochs, decoding="marginal", random_state=seed
     )
-    chosen = settings_of(tagger, frames=False)
+    chosen = replace(settings_of(tagger, frames=False), paths=paths)
     if sum(map(len, forms)) < SMALL:
         chosen = replace(chosen, rate=RATE_OF_SMALL)
     model, _ = train(as_labelled(forms, upos), chosen, n_jobs=1)
-    return model
+    return replace(model, paths=None)

@@ -1,17 +1,10 @@
 """Multiword tokens: which tokens stand for several words, and for which.
 
-The words of a multiword token are its own letters, cut and patched. An expansion is a rule that says how, learned from
-the pairs of tokens and words in a treebank:
-
-    del -> de el          whole         the table of this form says it
-    Bush's -> Bush 's     back "'s"     the stem, then what was cut off
-    dilo -> di lo         back "lo"     dto.
-    kanalum -> kanal um   back "um"     the stem (with letters taken off or put on), then words of the rule
-
-A rule applies to each form that begins and ends with the letters that it cuts off. Rules that only one form of the
-treebank shows stay in the table of that form. Which rule applies, if any, is a log-linear choice by the form, its ends
-and its neighbours ("nos" may be a pronoun, or a preposition and an article), and by whether the stem is a word that the
-treebank has elsewhere.
+The words of a token come from the table of its form (``del`` is ``de el``) or from a rule that cuts and patches its
+letters (:mod:`spectragram.pipeline.expansion_rules`), both learned from the pairs of tokens and words in a treebank.
+Rules that only one form of the treebank shows stay in the table of that form. Which rule applies, if any, is a
+log-linear choice by the form, its ends and its neighbours ("nos" may be a pronoun, or a preposition and an article),
+and by whether the stem is a word that the treebank has elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 from zlib import crc32
 
 import numpy as np
@@ -29,8 +22,10 @@ from spectragram.engine.progress import Report, silent
 from spectragram.inference.hashed import label_scores, step_labels
 from spectragram.inference.token_factors import step_tokens
 from spectragram.learning.factors import choice_gradient, fit_weights, require_table, start_weights
+from spectragram.pipeline.expansion_rules import Rule, find_rule, recase
+from spectragram.schema import Array, ListOf, Maybe, Row, Schema, Table, Text, weight_table
 
-__all__ = ["MultiwordTokens", "Rule", "find_rule", "learn_multiword_tokens"]
+__all__ = ["MultiwordTokens", "learn_multiword_tokens"]
 
 RATE = 0.3
 """Step size of AdaGrad, as for taggers. Not tuned here."""
@@ -47,85 +42,6 @@ Gradients = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Keys of features (n, t), gradients of the scores of choices (n, l) and of the weights of stems (2, 1)."""
 LEAVES, WHOLE = 0, 1
 """The first two choices: the token is one word; its expansion is in the table. Rules follow."""
-
-
-@dataclass(frozen=True, order=True)
-class Rule:
-    """How to make words of a form in lower case.
-
-    The form loses ``front`` and ``back``; what is left, with ``before`` and ``behind`` put on, is the stem. ``words``
-    are the words, among them one ``None``, which is the stem.
-    """
-
-    front: str
-    back: str
-    before: str
-    behind: str
-    words: tuple[str | None, ...]
-
-    def applies(self, form: str) -> bool:
-        """Whether something is left of a form in lower case."""
-        return len(form) > len(self.front) + len(self.back) and form.startswith(self.front) and form.endswith(self.back)
-
-    def apply(self, form: str) -> tuple[str, ...]:
-        """The words of a form; its letter case is kept where its letters are.
-
-        >>> Rule("", "'s", "", "", (None, "'s")).apply("Bush's")
-        ('Bush', "'s")
-        """
-        return recase(form, tuple(self.stem(form) if word is None else word for word in self.words))
-
-    def stem(self, form: str) -> str:
-        """What the rule leaves of a form."""
-        return self.before + form[len(self.front) : len(form) - len(self.back)] + self.behind
-
-
-def recase(form: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Words with the letter case of the token: capitals throughout, or a capital at the beginning.
-
-    >>> recase("Do", ("de", "o"))
-    ('De', 'o')
-    >>> recase("DON'T", ("do", "n't"))
-    ('DO', "N'T")
-    """
-    letters = [c for c in form if c.isalpha()]
-    if len(letters) > 1 and form.upper() == form and form.lower() != form:
-        return tuple(word.upper() for word in words)
-    if form[:1].isupper():
-        return words[0][:1].upper() + words[0][1:], *words[1:]
-    return words
-
-
-def find_rule(form: str, words: Sequence[str]) -> Rule | None:
-    """The rule that makes ``words`` of ``form``, both in lower case: the one that keeps most of the form.
-
-    >>> find_rule("kanalum", ["kanal", "um"])
-    Rule(front='', back='um', before='', behind='', words=(None, 'um'))
-    """
-    best: tuple[int, Rule] | None = None
-    for number, word in enumerate(words):
-        at, in_word, size = _longest_common(form, word)
-        if size == 0 or (best is not None and size <= best[0]):
-            continue
-        rest = tuple(None if k == number else other for k, other in enumerate(words))
-        rule = Rule(form[:at], form[at + size :], word[:in_word], word[in_word + size :], rest)
-        best = size, rule
-    return None if best is None else best[1]
-
-
-def _longest_common(a: str, b: str) -> tuple[int, int, int]:
-    """Where the longest common part of two strings begins in each, and its length."""
-    best = (0, 0, 0)
-    lengths = [0] * (len(b) + 1)
-    for i, x in enumerate(a):
-        row = [0] * (len(b) + 1)
-        for j, y in enumerate(b):
-            if x == y:
-                row[j + 1] = lengths[j] + 1
-                if row[j + 1] > best[2]:
-                    best = i + 1 - row[j + 1], j + 1 - row[j + 1], row[j + 1]
-        lengths = row
-    return best
 
 
 @dataclass(frozen=True)
@@ -217,6 +133,23 @@ class MultiwordTokens:
     def _counts(self, stems: np.ndarray) -> np.ndarray:
         """1 for words of the vocabulary, 0 for others, -1 where there is no stem."""
         return np.where(stems < 0, -1, np.isin(stems, self.vocabulary).astype(np.int64))
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Multiword tokens",
+        "Decides which tokens are several words, and which.",
+        values={
+            "rules": ListOf(
+                Row((Text(), Text(), Text(), Text(), ListOf(Maybe(Text()), least=1))),
+                "front and back that are cut, what is put on, and the words with null for the stem",
+            ),
+            "table": Table(ListOf(Text(), least=1), "forms and their words"),
+        },
+        arrays={
+            "weights": weight_table(),
+            "vocabulary": Array("i8", ("n_words",), "checksums of words", increasing=True),
+            "stem_weights": Array("f4", (2,), "weights of rules whose stem is not a word, and of those whose stem is"),
+        },
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays, for model files."""

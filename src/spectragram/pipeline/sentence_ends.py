@@ -3,28 +3,21 @@
 The score of a sentence end behind a token is the sum of the weights of hashed features of the tokens around it
 (:mod:`spectragram.inference.token_factors`); sentences have weights of their own for their length and for quotes and
 brackets that they leave open (:mod:`spectragram.inference.segments`). The model is trained by conditional likelihood
-and decoded for the best expected F1 of whole sentences.
-
-Columns of a token:
-
-    w  form             l  in lower case    s  shape            b c d  last 2, 3, 4 letters   p  first 2 letters
-    e  last character   g  category of the first character      n  length up to 7             f  whether a space follows
-    v  kind of the last character, or which punctuation mark it is, and whether a space follows
-    u  part of speech, as far as the form tells (:mod:`spectragram.pipeline.word_classes`)
+and decoded for the best expected F1 of whole sentences. Letters in templates are columns of tokens
+(:mod:`spectragram.pipeline.token_columns`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import njit
 
 from spectragram.engine.progress import Report, silent
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.hashed import MIX
 from spectragram.inference.segments import (
     N_KINDS,
     Shape,
@@ -35,16 +28,24 @@ from spectragram.inference.segments import (
     segment_marginals,
 )
 from spectragram.inference.token_factors import step_tokens, token_places, token_scores
-from spectragram.learning.factors import fit_weights, parse_atoms, require_table, split_templates, start_weights
-from spectragram.pipeline.characters import CATEGORIES, LAST_DIGIT, PARAGRAPH_END, Text, read_text
+from spectragram.learning.factors import (
+    fit_weights,
+    parse_atoms,
+    require_table,
+    split_templates,
+    start_weights,
+    template_list,
+)
+from spectragram.pipeline.characters import PARAGRAPH_END, Text, read_text
 from spectragram.pipeline.dropout import Dropout, freeze_rare
 from spectragram.pipeline.raw_text import Paragraph
+from spectragram.pipeline.token_columns import COLUMNS, KEY_COLUMNS, open_marks, token_columns
 from spectragram.pipeline.token_ends import token_stops
 from spectragram.pipeline.word_classes import WordClasses, learn_word_classes
+from spectragram.schema import Array, Part, Schema, weight_table
 
-__all__ = ["SentenceEnds", "learn_sentence_ends", "token_columns"]
+__all__ = ["SentenceEnds", "learn_sentence_ends"]
 
-COLUMNS = "wlsbcpegnfdvu"
 TEMPLATES = """
     l0    l+1   l-1   l+2   l-2   l0 l+1      l-1 l0      l+1 l+2     l-1 l0 l+1  l0 l+1 l+2  l-2 l-1 l0
     w0    w+1   w0 w+1      c0    c+1   c-1   b0 b+1      c0 c+1      c0 l+1      l0 c+1      p+1
@@ -57,6 +58,8 @@ TEMPLATES = """
     v0 b-1      v0 c-1      v0 d-1      v0 c-1 c+1  v0 d-1 l+1  v0 l-1 g+1  v0 b-1 s+1  v0 c-1 s+1  v0 l+1      v0 l+2
     v0 l-2      v0 p+1      v0 w+1      v0 u-1      v0 u+1      v0 u-1 u+1  v0 n-1 s+1  v0 u-2 u-1  v0 u+1 u+2
     v0 s+1 s+2  v0 s-1      v0 s-1 s+1
+    q0 q+1      q0 q+1 l-1  q0 q+1 s+1  q-1 q0 q+1  v0 q0 q+1   v0 q0 s+1   v0 q0 v-1   v0 q0 l+1
+    v0 q0 v-1 s+1           v0 q0 q+1 s+2
 """
 SPREAD = 8
 """Tokens outside of a window that its features may see; templates look at most 2 far."""
@@ -86,74 +89,6 @@ WEIGHTS_PER_TOKEN = 16
 """Places in the table for each token of the training data. Chosen by hand."""
 FEWEST_BITS, MOST_BITS = 14, 20
 """Bounds on the size of the table: 64 kB and 4 MB."""
-KEY_COLUMNS = np.array([COLUMNS.index(letter) for letter in "lcb"])
-NUMBER_BITS = np.uint64(0x3FFFFFFFFFFFFFFF)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _extend(key: np.uint64, value: np.int64) -> np.uint64:
-    key = (key ^ np.uint64(value)) * MIX
-    return key ^ (key >> np.uint64(29))
-
-
-@njit(cache=True, nogil=True)
-def token_columns(text: Text, stops: np.ndarray) -> np.ndarray:
-    """The columns of tokens that end before the characters ``stops`` (n,): int64 (n_columns, n)."""
-    _, codes, lower, kinds, gaps = text
-    columns = np.zeros((13, len(stops)), np.int64)
-    begin = 0
-    for t in range(len(stops)):
-        end = stops[t]
-        exact, small, shape = np.uint64(7), np.uint64(7), np.uint64(7)
-        last_mark = np.int64(-1)
-        for i in range(begin, end):
-            exact, small = _extend(exact, codes[i]), _extend(small, lower[i])
-            mark = np.int64(kinds[i]) if kinds[i] <= LAST_DIGIT else codes[i] + 64
-            if mark != last_mark:
-                shape = _extend(shape, mark)
-            last_mark = mark
-            if i == begin + 1:
-                columns[5, t] = np.int64(small & NUMBER_BITS)
-        last_two, last_three, last_four = np.uint64(7), np.uint64(7), np.uint64(7)
-        for i in range(max(begin, end - 4), end):
-            last_four = _extend(last_four, lower[i])
-            if i >= end - 3:
-                last_three = _extend(last_three, lower[i])
-            if i >= end - 2:
-                last_two = _extend(last_two, lower[i])
-        columns[10, t] = np.int64(last_four & NUMBER_BITS)
-        kind = np.int64(kinds[end - 1])
-        columns[11, t] = (kind if kind <= LAST_DIGIT else codes[end - 1] + 16) * 2 + np.int64(gaps[end - 1] != 0)
-        columns[0, t] = np.int64(exact & NUMBER_BITS)
-        columns[1, t] = np.int64(small & NUMBER_BITS)
-        columns[2, t] = np.int64(shape & NUMBER_BITS)
-        columns[3, t] = np.int64(last_two & NUMBER_BITS)
-        columns[4, t] = np.int64(last_three & NUMBER_BITS)
-        columns[6, t] = lower[end - 1]
-        columns[7, t] = np.int64(kinds[begin])
-        columns[8, t] = min(end - begin, 7)
-        columns[9, t] = np.int64(gaps[end - 1] != 0)
-        begin = end
-    return columns
-
-
-def _marks(text: Text, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Brackets open, and number of quotes, before each token and behind the last one.
-
-    Quotes are counted, not matched: which of them opens depends on the language. An apostrophe inside a token is none.
-    """
-    starts = np.append(0, stops[:-1])
-    first, kinds = text.codes[starts], text.kinds[starts]
-    single = stops - starts == 1
-    quote = (
-        (first == ord('"'))
-        | (first == ord("„"))
-        | (kinds == CATEGORIES.index("Pi"))
-        | (kinds == CATEGORIES.index("Pf"))
-    )
-    opens = (kinds == CATEGORIES.index("Ps")).astype(np.int64) - (kinds == CATEGORIES.index("Pe"))
-    nested, mirrored = np.cumsum(np.where(single & ~quote, opens, 0)), np.cumsum(single & quote)
-    return np.append(0, nested), np.append(0, mirrored)
 
 
 @dataclass(frozen=True)
@@ -188,7 +123,7 @@ class SentenceEnds:
             return ends
         columns = token_columns(text, stops)
         columns[-1] = self.word_classes.find(columns[KEY_COLUMNS])
-        nested, mirrored = _marks(text, stops)
+        nested, mirrored = open_marks(text, stops, columns)
         verbs = np.append(0, np.cumsum(self.word_classes.is_verb[columns[-1]]))
         buckets = length_buckets(LONGEST)
         begin = 0
@@ -213,6 +148,17 @@ class SentenceEnds:
         """Scores of sentence ends behind the tokens begin .. end - 1 of one paragraph, (end - begin,)."""
         return _cut_scores(columns, begin, end, self.atoms, self.weights)
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Ends of sentences",
+        "Decides which tokens end a sentence.",
+        arrays={
+            "templates": template_list(COLUMNS),
+            "weights": weight_table(),
+            "kinds": Array("f4", (N_KINDS,), "weights of kinds of sentences"),
+        },
+        parts={"classes": Part(WordClasses.SCHEMA, values=None)},
+    )
+
     def to_state(self) -> State:
         """Plain values and arrays, for model files."""
         _, classes = self.word_classes.to_state()
@@ -236,7 +182,8 @@ def _cut_scores(columns: np.ndarray, begin: int, end: int, atoms: np.ndarray, ta
         first, last = max(at - SPREAD, begin), min(stop + SPREAD, end)
         places = token_places(columns, np.arange(first, last), atoms, len(table))
         found = token_scores(places, np.ones((last - first, 1), np.bool_), table)
-        scores[at - begin : stop - begin] = found[at - first : stop - first, 0]
+        for i in range(at, stop):
+            scores[i - begin] = found[i - first, 0]
     return scores
 
 
@@ -262,7 +209,7 @@ def learn_sentence_ends(
         split_templates(TEMPLATES), np.zeros(1 << bits, np.float32), np.zeros(N_KINDS, np.float32), word_classes
     )
     weights, kinds = start_weights(empty.weights), start_weights(empty.kinds)
-    nested, mirrored = _marks(text, stops)
+    nested, mirrored = open_marks(text, stops, columns)
     last = np.flatnonzero(ends)
     longest = max(LONGEST, int(np.diff(np.append(-1, last)).max()))
     buckets = length_buckets(longest)

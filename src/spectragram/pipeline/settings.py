@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from spectragram.engine import resolve_jobs
+from spectragram.files import Source
 
 if TYPE_CHECKING:
     from spectragram.pipeline.estimator import Pipeline
@@ -32,6 +33,7 @@ class Settings:
     n_states: int | None
     n_models: int | None
     n_folds: int
+    clusters: Source | None
     seed: int
     n_jobs: int
     verbose: bool
@@ -46,6 +48,7 @@ def settings_of(pipeline: Pipeline) -> Settings:
     return Settings(
         learner=pipeline.learner,
         preset=pipeline.preset,
+        clusters=pipeline.clusters,
         seed=pipeline.random_state,
         n_jobs=resolve_jobs(pipeline.n_jobs),
         verbose=pipeline.verbose,

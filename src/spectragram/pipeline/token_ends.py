@@ -7,15 +7,15 @@ taggers (:mod:`spectragram.inference.factored_chain`) with one state per label.
 
 Most characters are not worth a decision. White space ends a token, unless the treebank has tokens with spaces inside.
 Between two letters no token ends in most languages: a pair of kinds of characters between which (almost) none ends in
-the treebank is closed. What is left are the open characters; those of a chunk are a chain, and with spaces inside
-tokens those of a paragraph.
+the treebank is closed. So is what Unicode makes one sign of: marks, joined emoji, flags. What is left are the open
+characters; those of a chunk are a chain, and with spaces inside tokens those of a paragraph.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -30,18 +30,27 @@ from spectragram.inference.token_factors import (
     step_tokens,
     token_scores,
 )
-from spectragram.learning.factors import fit_weights, parse_atoms, require_table, split_templates, start_weights
+from spectragram.learning.factors import (
+    fit_weights,
+    parse_atoms,
+    require_table,
+    split_templates,
+    start_weights,
+    template_list,
+)
 from spectragram.pipeline.characters import (
     COLUMNS,
     NO_GAP,
     PARAGRAPH_END,
     Text,
     character_columns,
+    joined_characters,
     paragraph_bounds,
     read_text,
 )
 from spectragram.pipeline.dropout import Dropout
 from spectragram.pipeline.raw_text import Paragraph
+from spectragram.schema import Array, Flag, Schema, weight_table
 
 __all__ = ["TokenEnds", "learn_token_ends", "token_stops"]
 
@@ -152,12 +161,23 @@ class TokenEnds:
         """The open characters; chains of more than ``longest`` are cut."""
         columns = character_columns(text)
         must_end = self._must_end(text)
-        at = np.flatnonzero(~must_end & self.is_open[columns[MEETINGS]])
+        at = np.flatnonzero(~must_end & self.is_open[columns[MEETINGS]] & ~joined_characters(text))
         chain = np.cumsum(must_end)[at]
         starts = np.flatnonzero(np.diff(chain, prepend=-1))
         if longest is not None:
             starts = np.union1d(starts, np.arange(0, len(at), longest))
         return Open(columns, at, paragraph_bounds(text)[at], np.append(starts, len(at)))
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Ends of tokens",
+        "Decides which characters end a token.",
+        values={"spaces_inside": Flag("whether tokens may hold spaces")},
+        arrays={
+            "templates": template_list(COLUMNS),
+            "weights": weight_table(),
+            "is_open": Array("?", (N_MEETINGS,), "which pairs of kinds of characters need a decision"),
+        },
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, for model files."""

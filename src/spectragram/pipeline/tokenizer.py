@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from spectragram.pipeline.multiword import MultiwordTokens, learn_multiword_toke
 from spectragram.pipeline.raw_text import NEW_PARAGRAPH, NO_SPACE, paragraphs
 from spectragram.pipeline.sentence_ends import SentenceEnds, learn_sentence_ends
 from spectragram.pipeline.token_ends import TokenEnds, learn_token_ends
+from spectragram.schema import Part, Schema
 
 __all__ = ["Tokenizer", "learn_tokenizer"]
 
@@ -169,6 +170,16 @@ class Tokenizer:
             rows = _rows(forms[a:b], words[a + k : b + k], gaps[a:b])
             sentences.append(Sentence(tuple(comments), rows))
         return sentences
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Tokenizer",
+        "From characters to sentences and words.",
+        parts={
+            "token_ends": Part(TokenEnds.SCHEMA),
+            "sentence_ends": Part(SentenceEnds.SCHEMA),
+            "multiword": Part(MultiwordTokens.SCHEMA),
+        },
+    )
 
     def to_state(self) -> State:
         """Plain values and arrays, for model files."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+
+from spectragram.schema import Array, Schema, Strings
 
 __all__ = ["WordClasses", "learn_word_classes"]
 
@@ -48,6 +50,17 @@ class WordClasses:
     def is_verb(self) -> np.ndarray:
         """Whether each class has a verb in it, bool."""
         return np.array(["VERB" in name or "AUX" in name for name in self.names])
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Word classes",
+        "Parts of speech of forms and endings, by their numbers.",
+        arrays={
+            "names": Strings("n_classes", "names of the classes; the first is empty"),
+            "keys": Array("i8", ("n_keys",), "numbers of forms and endings", increasing=True),
+            "classes": Array("i8", ("n_keys",), "their classes", least=0, below="n_classes"),
+        },
+        sizes={"n_classes": 1},
+    )
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays, for model files."""

@@ -10,9 +10,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from spectragram.data.corpus import END
+from spectragram.learning.measures import Measures
 from spectragram.plots.svg import MUTED, PALETTE, Drawing, mix, text_width
 
-__all__ = ["bar_chart", "heat_map", "line_chart", "spectrum_chart"]
+__all__ = ["bar_chart", "heat_map", "line_chart", "measures_chart", "spectrum_chart", "surprisal_chart"]
 
 Points = Sequence[tuple[float, float]]
 
@@ -179,4 +181,41 @@ def heat_map(
             colour = mix(abs(value) / largest, high=PALETTE[value < 0])
             tip = f"{name}, {columns[j]}: {value:.4g}"
             drawing.rect(left + cell * j, top + cell * i, cell - 1, cell - 1, fill=colour, tip=tip)
+    return drawing
+
+
+def measures_chart(found: Measures) -> Drawing:
+    """What a model says about the words of a sentence, and about its end if it predicts that."""
+    words = [*found.words, END][: len(found.surprisal)]
+    if found.syntactic is None or found.lexical is None:
+        return surprisal_chart(words, found.surprisal.tolist())
+    return surprisal_chart(words, found.lexical.tolist(), found.syntactic.tolist())
+
+
+def surprisal_chart(
+    words: Sequence[str], lexical: Sequence[float], syntactic: Sequence[float] | None = None, *, title: str = ""
+) -> Drawing:
+    """Bits of every word as columns, the syntactic part below the lexical one where a model has both."""
+    columns = [max(text_width(word, LABEL) + 10, 34.0) for word in words]
+    height, top = 170.0, 44.0 if title else 26.0
+    drawing = Drawing(LEFT + sum(columns) + 20, top + height + 60, title)
+    drawing.text(12, 24, title, size=TITLE, font_weight="bold")
+    below = [0.0] * len(words) if syntactic is None else [float(bits) for bits in syntactic]
+    largest = max((a + b for a, b in zip(lexical, below, strict=True)), default=1.0) or 1.0
+    for tick in nice_ticks(0.0, largest):
+        y = top + height * (1.0 - tick / largest)
+        drawing.line(LEFT, y, LEFT + sum(columns), y, stroke=GRID)
+        drawing.text(LEFT - 8, y + 4, f"{tick:g}", size=SMALL, fill=MUTED, anchor="end")
+    x = float(LEFT)
+    for word, upper, lower, width in zip(words, lexical, below, columns, strict=True):
+        base = top + height
+        for bits, color in ((lower, PALETTE[1]), (float(upper), PALETTE[0])):
+            size = height * bits / largest
+            drawing.rect(x + 5, base - size, width - 10, size, fill=color)
+            base -= size
+        drawing.text(x + width / 2, base - 4, f"{upper + lower:.1f}", size=SMALL, fill=MUTED, anchor="middle")
+        drawing.text(x + width / 2, top + height + 18, word, anchor="middle")
+        x += width
+    legend = "bits" if syntactic is None else "bits: syntactic part below, lexical part above"
+    drawing.text(LEFT, top + height + 42, legend, size=SMALL, fill=MUTED)
     return drawing

@@ -98,6 +98,12 @@ def _constituency_picture(model: Any) -> str:
     return str(states_chart(model, PICTURE_LABELS))
 
 
+def _hmm_picture(model: Any) -> str:
+    from spectragram.plots.hmm import hmm_svg
+
+    return hmm_svg(model)
+
+
 def _tagger_picture(model: Any) -> str:
     from spectragram.plots.tagger import states_of_labels
 
@@ -110,5 +116,6 @@ _PICTURES = {
     "automaton": _automaton_picture,
     "clusters": _clusters_picture,
     "constituency": _constituency_picture,
+    "hmm": _hmm_picture,
     "tagger": _tagger_picture,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from spectragram.data.trees import Tree, fold
 from spectragram.files import split_words
-from spectragram.plots.charts import bar_chart
+from spectragram.plots.charts import bar_chart, measures_chart
 from spectragram.plots.page import html_page, html_table, summary_table
 from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
 
@@ -100,6 +100,8 @@ def constituency_page(parser: ConstituencyParser, name: str, sentence: str = "")
         (tree,) = parser.predict([words])
         (posteriors,) = parser.marginals([words])
         sections.append(("Its tree", str(draw_tree(tree))))
+        if model.probabilistic:
+            sections.append(("Surprisal word by word", str(measures_chart(parser.measure([words])[0]))))
         sections.append(("Posteriors of all spans", str(draw_chart(words, posteriors, model.labels))))
     if model.probabilistic:
         header = ["label", "state", "share", "most probable"]

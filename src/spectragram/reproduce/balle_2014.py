@@ -6,6 +6,7 @@ from pathlib import Path
 
 from spectragram.reproduce.balle_2014_shag import head_automata
 from spectragram.reproduce.balle_2014_wer import next_tags
+from spectragram.reproduce.consistency import consistency
 from spectragram.reproduce.report import Report
 
 __all__ = ["run"]
@@ -13,5 +14,6 @@ __all__ = ["run"]
 
 def run(report: Report, data: Path) -> None:
     """Reproduce all parts of the paper for which there is data."""
+    consistency(report, ["automaton", "dependency"])
     next_tags(report, data)
     head_automata(report, data)

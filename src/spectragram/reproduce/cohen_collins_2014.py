@@ -6,6 +6,7 @@ from pathlib import Path
 
 from spectragram.reproduce.cohen_collins_2014_lm import language_model
 from spectragram.reproduce.cohen_collins_2014_parsing import parsing
+from spectragram.reproduce.consistency import consistency
 from spectragram.reproduce.report import Report
 
 __all__ = ["run"]
@@ -13,5 +14,6 @@ __all__ = ["run"]
 
 def run(report: Report, data: Path) -> None:
     """Reproduce all parts of the paper for which there is data."""
+    consistency(report, ["pivot", "lm"])
     parsing(report, data)
     language_model(report, data)

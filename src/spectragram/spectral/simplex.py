@@ -26,6 +26,12 @@ __all__ = ["simplex_least_squares"]
 
 ROWS_AT_A_TIME = 512
 """Rows that one thread solves at a time. Chosen by hand; results do not depend on it."""
+FARTHEST = 1e8
+"""Points farther away than this, in units of the spread of the vertices, are moved to this distance.
+
+Of such a point only the direction matters, and its distance would swallow the digits of the weights: float64 has 16,
+so this leaves half of them.
+"""
 
 
 def simplex_least_squares(
@@ -55,16 +61,23 @@ def simplex_least_squares(
     centred = vertices - centre
     if np.abs(centred).max() <= 1e-14 * np.abs(vertices).max():
         centred[:] = 0.0  # all vertices coincide up to rounding (1e-14: a hundred times float64's precision)
+    # Squares of tiny vertices would underflow. A power of two scales without rounding.
+    scale = 2.0 ** -np.floor(np.log2(np.abs(centred).max() or 1.0))
+    centred *= scale
     gram = centred @ centred.T
     gram += float(np.trace(gram)) / len(gram) or 1.0
     weights = np.zeros((len(points), len(vertices)))
 
     def solve(start: int) -> None:
         part = slice(start, start + ROWS_AT_A_TIME)
-        _solve_rows(gram, (points[part] - centre) @ centred.T, weights[part], tolerance)
+        targets = (points[part] - centre) @ centred.T
+        farthest = np.abs(targets).max(axis=1, keepdims=True)
+        targets *= np.minimum(scale, FARTHEST / np.maximum(farthest, np.finfo(float).tiny * FARTHEST))
+        _solve_rows(gram, targets, weights[part], tolerance)
 
     map_threads(solve, range(0, len(points), ROWS_AT_A_TIME), n_jobs)
-    return weights
+    totals = weights.sum(axis=1, keepdims=True)
+    return np.where(np.abs(totals - 1.0) > 1e-13, weights / totals, weights)  # 1e-13: what far points lose to rounding
 
 
 @njit(cache=True, nogil=True)

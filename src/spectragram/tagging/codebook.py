@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.errors import InputError
 from spectragram.learning.states import k_means
+from spectragram.schema import Array, Schema
 from spectragram.tagging.sequences import Observation, Observations
 
 __all__ = ["Codebook", "are_frames", "stacked_frames"]
@@ -28,8 +29,10 @@ def are_frames(sequences: Any) -> bool:
     return isinstance(first, np.ndarray) and first.ndim == 2 and np.issubdtype(first.dtype, np.number)
 
 
-def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """All frames, with mean 0 and variance 1 in every utterance, and offsets.
+def stacked_frames(
+    sequences: Iterable[np.ndarray], d: int | None = None, *, normalised: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """All frames, with mean 0 and variance 1 in every utterance if they are ``normalised``, and offsets.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ def stacked_frames(sequences: Iterable[np.ndarray], d: int | None = None) -> tup
                 f"utterance {number} has shape {frames.shape} or numbers that are not finite",
                 remedy=f"give arrays of shape (frames, {width})",
             )
-        if len(frames):
+        if len(frames) and normalised:
             frames = (frames - frames.mean(axis=0)) / np.maximum(frames.std(axis=0), SMALLEST_SPREAD)
         parts.append(frames)
         ends.append(ends[-1] + len(frames))
@@ -62,16 +65,26 @@ class Codebook:
     Attributes
     ----------
     prototypes : float64 array, shape (n_codes, d)
+    normalised : bool
+        Whether frames are normalised within each utterance before they are looked up.
     """
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Codebook",
+        "Prototypes of frames of speech.",
+        arrays={"prototypes": Array("f8", ("n_codes", "n_dimensions"), "one for each class of frames")},
+        sizes={"n_codes": 1, "n_dimensions": 1},
+    )
+
     prototypes: np.ndarray
+    normalised: bool = True
 
     @classmethod
-    def fit(cls, frames: np.ndarray, n_codes: int, *, seed: int) -> Self:
+    def fit(cls, frames: np.ndarray, n_codes: int, *, seed: int, normalised: bool = True) -> Self:
         """Prototypes by Euclidean k-means, started from random frames."""
         k = min(n_codes, len(frames))
         _, centres = k_means(frames, k, seed=seed, max_iter=MAX_ITERATIONS, init="random")
-        return cls(np.asarray(centres, np.float64))
+        return cls(np.asarray(centres, np.float64), normalised)
 
     def codes(self, frames: np.ndarray) -> np.ndarray:
         """The number of the nearest prototype: (n, d) -> int32 (n,)."""

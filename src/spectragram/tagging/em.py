@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy import sparse
 
 from spectragram.data.corpus import even_parts
 from spectragram.engine import map_threads
@@ -32,9 +33,11 @@ from spectragram.tagging.lexicon import CellVectors
 __all__ = [
     "CellEmissions",
     "Emissions",
+    "Pulls",
     "RefinedChain",
     "TrainingChain",
     "chain_from_counts",
+    "chain_from_shares",
     "chain_from_states",
     "run_em",
 ]
@@ -54,6 +57,25 @@ SMALLEST_SHARE = 1e-12
 N_SHARDS = 8
 """Parts in which sequences are counted. It is fixed so that sums do not depend on the number of threads; any number of
 at least that of cores would do."""
+
+
+@dataclass(frozen=True)
+class Pulls:
+    """How many tokens coarser estimates are worth; zeros make every M-step that of plain EM, as in the paper.
+
+    Attributes
+    ----------
+    label : float
+        The transitions of the label, for those of a state.
+    overall : float
+        The mean over all labels, for the transitions of a label.
+    initial : float
+        The same for the first token of a sequence.
+    """
+
+    label: float = PULL_OF_LABEL
+    overall: float = LABEL_SMOOTHING
+    initial: float = INITIAL_SMOOTHING
 
 
 class Emissions(Protocol):
@@ -77,11 +99,13 @@ class TrainingChain:
         No sequence is empty.
     sizes : int64 array, shape (n_labels,)
         Number of states of each label.
+    pulls : Pulls
     """
 
     labels: np.ndarray
     offsets: np.ndarray
     sizes: np.ndarray
+    pulls: Pulls = Pulls()
 
     @property
     def starts(self) -> np.ndarray:
@@ -149,19 +173,26 @@ def chain_from_counts(chain: TrainingChain, begins: np.ndarray, moves: np.ndarra
     counts = np.concatenate([moves, ends[:, None]], axis=1)
     overall = counts.sum(axis=0) / counts.sum()
     by_label = np.add.reduceat(counts, chain.starts[:-1], axis=0)
-    by_label = (by_label + LABEL_SMOOTHING * overall) / (by_label.sum(axis=1, keepdims=True) + LABEL_SMOOTHING)
+    pulls = chain.pulls
+    by_label = _pulled(by_label, pulls.overall, overall)
     prior = np.repeat(by_label, chain.sizes, axis=0)
-    following = (counts + PULL_OF_LABEL * prior) / (counts.sum(axis=1, keepdims=True) + PULL_OF_LABEL)
+    following = _pulled(counts, pulls.label, prior)
     alone = np.repeat(chain.sizes == 1, chain.sizes)
     following[alone] = prior[alone]
     totals = counts.sum(axis=1)
-    initial = begins + INITIAL_SMOOTHING * totals / totals.sum()
+    initial = begins + pulls.initial * totals / totals.sum()
     return RefinedChain(
         initial / initial.sum(),
         np.ascontiguousarray(following[:, :-1]),
         np.ascontiguousarray(following[:, -1]),
         chain.starts,
     )
+
+
+def _pulled(counts: np.ndarray, strength: float, prior: np.ndarray) -> np.ndarray:
+    """(c + tau p) / (c. + tau), row by row; p itself where there is nothing else."""
+    totals = counts.sum(axis=1, keepdims=True) + strength
+    return np.where(totals > 0, (counts + strength * prior) / np.where(totals > 0, totals, 1.0), prior)
 
 
 def chain_from_states(chain: TrainingChain, states: np.ndarray, emissions: Emissions) -> RefinedChain:
@@ -175,6 +206,20 @@ def chain_from_states(chain: TrainingChain, states: np.ndarray, emissions: Emiss
     moves = np.bincount(flat[here] * n_states + flat[here + 1], minlength=n_states**2).astype(float)
     emissions.update(posteriors)
     return _chain_from_posteriors(chain, posteriors, moves.reshape(n_states, n_states))
+
+
+def chain_from_shares(chain: TrainingChain, shares: np.ndarray, emissions: Emissions) -> RefinedChain:
+    """Count with shares (n_tokens, m) of the states of each token's label, taken as independent of each other."""
+    n, width = shares.shape
+    columns = chain.starts[chain.labels][:, None] + np.arange(width)
+    valid = np.arange(width) < chain.sizes[chain.labels][:, None]
+    rows = np.repeat(np.arange(n), width).reshape(n, width)[valid]
+    spread = sparse.csr_array((shares[valid], (rows, columns[valid])), shape=(n, int(chain.sizes.sum())))
+    inner = np.ones(n, bool)
+    inner[chain.offsets[1:] - 1] = False
+    here = np.flatnonzero(inner)
+    emissions.update(shares)
+    return _chain_from_posteriors(chain, shares, (spread[here].T @ spread[here + 1]).toarray())
 
 
 def _chain_from_posteriors(chain: TrainingChain, posteriors: np.ndarray, moves: np.ndarray) -> RefinedChain:

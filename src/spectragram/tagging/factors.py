@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from string import ascii_uppercase
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,11 +41,13 @@ from spectragram.learning.factors import (
     require_table,
     split_templates,
     start_weights,
+    template_list,
 )
 from spectragram.learning.word_cells import Cells
+from spectragram.schema import Array, Schema, weight_table
 from spectragram.tagging.lexicon import CellVectors, Lexicon
 from spectragram.tagging.sequences import Observations
-from spectragram.tagging.surface import COLUMNS
+from spectragram.tagging.surface import COLUMNS, PATH_COLUMNS
 
 __all__ = ["Factors", "factored_chain", "learn_factors", "prediction_tokens", "templates_for", "training_tokens"]
 
@@ -61,6 +63,10 @@ COLUMN_TEMPLATES = """
     X-1 X0 X+1  X-2 X-1 X0  X0 X+1 X+2        X0 l0       X-1 l0      X+1 l0
 """
 """For each further column, which takes the place of X."""
+PATH_TEMPLATES = """
+    X0    X-1   X+1   X-2   X+2   X-1 X0      X0 X+1      X-1 X+1     X0 s0
+"""
+"""For each length of prefixes of paths, whose column takes the place of X."""
 POWER = 0.5
 """eta. Chosen after trials of a few values with one seed on the dev parts of EWT, CoNLL-2000, CoNLL-2002 and WNUT-17;
 not every value was tried on every corpus."""
@@ -76,9 +82,11 @@ TokenGradients = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Places of features (n, t), gradients of the scores of tokens (n, l) and of pairs of labels (l, l)."""
 
 
-def templates_for(n_columns: int) -> tuple[str, ...]:
-    """The templates for observations of ``n_columns`` strings."""
+def templates_for(n_columns: int, *, paths: bool = False) -> tuple[str, ...]:
+    """The templates for observations of ``n_columns`` strings, with or without paths of clusters."""
     listed = list(split_templates(WORD_TEMPLATES))
+    for letter in PATH_COLUMNS if paths else "":
+        listed += [template.replace("X", letter) for template in split_templates(PATH_TEMPLATES)]
     for letter in ascii_uppercase[: n_columns - 1]:  # columns beyond the alphabet are not looked at
         listed += [template.replace("X", letter) for template in split_templates(COLUMN_TEMPLATES)]
     return tuple(listed)
@@ -115,24 +123,40 @@ class Factors:
         tokens: Tokens,
         offsets: np.ndarray,
         *,
-        fixed: np.ndarray | None = None,
+        allowed: np.ndarray | None = None,
         n_jobs: int | None = 1,
-    ) -> np.ndarray:
-        """p(a_i = a | x) of all tokens, (n_tokens, n_labels); zeros for sequences without any possible labels."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """p(a_i = a | x) of all tokens, (n_tokens, n_labels); zeros for sequences without any possible labels.
+
+        Also the logarithms of the sums over all labels, (n_sequences,). ``allowed`` (n_tokens, n_labels) are the labels
+        that tokens may have.
+        """
         chain = factored_chain(operators, self.power)
-        marginals = np.zeros((len(tokens.rows), tokens.possible.shape[1]))
-        known = np.full(len(tokens.rows), -1) if fixed is None else np.asarray(fixed, np.int64)
+        n_labels = tokens.possible.shape[1]
+        marginals, log_sums = np.zeros((len(tokens.rows), n_labels)), np.zeros(len(offsets) - 1)
+        known = np.zeros((0, n_labels), bool) if allowed is None else np.ascontiguousarray(allowed)
 
         def solve(part: tuple[int, int]) -> None:
-            label_sequences(chain, tokens, self.atoms, self.weights, offsets, *part, known, marginals)
+            label_sequences(chain, tokens, self.atoms, self.weights, offsets, *part, known, marginals, log_sums)
 
         map_threads(solve, even_parts(offsets, N_SHARDS), n_jobs)
-        return marginals
+        return marginals, log_sums
 
     @property
     def n_columns(self) -> int:
         """Strings that observations must have at least."""
         return max(1, 2 + int(self.atoms[:, :, 0].max()) - len(COLUMNS))
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Factors of tokens",
+        "Weights of what the words around a token say about its label.",
+        arrays={
+            "templates": template_list(COLUMNS + ascii_uppercase),
+            "weights": weight_table(),
+            "power": Array("f8", (), "exponent of the hidden Markov model", least=0, most=100.0),
+        },
+        sizes={"n_templates": 1},
+    )
 
     def to_arrays(self) -> dict[str, Any]:
         """Arrays and lists of strings, as model files hold them."""
@@ -203,6 +227,8 @@ def learn_factors(
     n_epochs: int,
     rate: float = RATE,
     rng: np.random.Generator,
+    is_open: np.ndarray | None = None,
+    weights_of: np.ndarray | None = None,
     judge: Callable[[Factors], float] | None = None,
     n_jobs: int = 1,
     report: Report = silent,
@@ -221,6 +247,10 @@ def learn_factors(
     offsets : int array, shape (n_sequences + 1,)
     n_epochs : int
         Passes over the sequences; with a ``judge`` (score on held-out data, higher is better) at most.
+    is_open : bool array, shape (n_tokens,), optional
+        Tokens whose label is not known: there the gradient is expected given the known labels, minus expected.
+    weights_of : float array, shape (n_sequences,), optional
+        What the gradients of each sequence are multiplied by.
     """
     chain, n_labels = factored_chain(operators, factors.power), tokens.possible.shape[1]
     weights = start_weights(factors.weights)
@@ -228,6 +258,13 @@ def learn_factors(
     every = np.eye(n_labels)
 
     def gradient(number: int) -> TokenGradients | None:
+        found = plain_gradient(number)
+        if found is None or weights_of is None:
+            return found
+        places, of_tokens, of_pairs = found
+        return places, weights_of[number] * of_tokens, weights_of[number] * of_pairs
+
+    def plain_gradient(number: int) -> TokenGradients | None:
         own = slice(offsets[number], offsets[number + 1])
         rows, gold = tokens.rows[own], labels[own]
         places = token_places(tokens.columns, tokens.types[own], factors.atoms, len(weights.table))
@@ -236,6 +273,10 @@ def learn_factors(
         marginals, expected, log_sum = factored_marginals(chain, tokens.vectors, rows, scores, pairs)
         if log_sum == -np.inf:
             return None
+        if is_open is not None and is_open[own].any():
+            known = np.where(is_open[own, None] | (every[gold] > 0), scores, -np.inf)
+            found, seen, log_sum = factored_marginals(chain, tokens.vectors, rows, known, pairs)
+            return None if log_sum == -np.inf else (places, found - marginals, seen - expected)
         seen = np.zeros_like(expected)
         np.add.at(seen, (gold[:-1], gold[1:]), 1.0)
         return places, every[gold] - marginals, seen - expected

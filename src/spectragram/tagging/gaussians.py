@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 
+from spectragram.schema import Array, Schema
 from spectragram.tagging.em import TrainingChain
 
 __all__ = ["GaussianEmissions", "GaussianStates"]
@@ -69,6 +70,22 @@ class GaussianStates:
         logs = weight * self.log_densities(observed.frames, np.arange(len(self.means)))
         densities = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
         return lambda tokens: densities[tokens]
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Gaussians",
+        "A Gaussian for every state of every label.",
+        arrays={
+            "means": Array("f8", ("n_observed", "n_dimensions"), "means"),
+            "whitening": Array(
+                "f8",
+                ("n_observed", "n_dimensions", "n_dimensions"),
+                "inverse Cholesky factors of the covariances",
+                rule=("diagonals are positive", lambda W: bool((np.diagonal(W, axis1=1, axis2=2) > 0).all())),
+            ),
+            "starts": Array("i8", ("n_labels + 1",), "where the states of each label begin", starts="n_observed"),
+        },
+        sizes={"n_dimensions": 1},
+    )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name."""

@@ -9,13 +9,14 @@ Each member is trained by one of the learners:
     pivot         states identified by anchor features; probabilities by convex least squares
     pivot+em      the same, then EM
     em            random states, then EM; the best of several starts
+    segments      the segments of each run of a label as states, then EM
     hmm           one state per label: counting
     unigram       no member at all: the lexicon alone
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,20 +27,21 @@ from spectragram.engine.progress import Report, silent
 from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members
 from spectragram.learning.factors import empty_table
-from spectragram.learning.states import random_states
+from spectragram.learning.states import random_shares, random_states
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
 from spectragram.tagging.em import chain_from_states
 from spectragram.tagging.factors import Factors, learn_factors, training_tokens
-from spectragram.tagging.held_out import choose_templates, prefers_looks
+from spectragram.tagging.held_out import choose_factors, prefers_looks
 from spectragram.tagging.lexicon import CellVectors, Lexicon, learn_lexicon
 from spectragram.tagging.member import Member
 from spectragram.tagging.model import Model
+from spectragram.tagging.partial import complete_labels
 from spectragram.tagging.pivot import learn_pivot
 from spectragram.tagging.sequences import Observations, encode_labels, read_observations
 from spectragram.tagging.settings import Settings
-from spectragram.tagging.spectral import learn_spectral
-from spectragram.tagging.training import Judge, Training
+from spectragram.tagging.spectral import NOTHING, learn_spectral
+from spectragram.tagging.training import Training
 
 __all__ = ["train"]
 
@@ -58,17 +60,22 @@ def train(
     settings: Settings,
     *,
     dev: LabelledFile | None = None,
+    weights: np.ndarray | None = None,
     n_jobs: int | None = 1,
     report: Report = silent,
 ) -> tuple[Model, Observations]:
     """The trained tagger, and the observations that it was trained on.
 
-    ``dev`` is held-out data that chooses the EM iteration and the epoch of the factors.
+    ``dev`` is held-out data that chooses the EM iteration and the epoch of the factors. Labels of ``data`` that are
+    None are open, see :mod:`spectragram.tagging.partial`. ``weights`` (n_sequences,), if any, say how much each
+    sequence counts for the factors; then every sequence has a label.
     """
+    counting = replace(settings, learner="hmm", factors=False, n_models=1)
+    data, is_open = complete_labels(data, lambda runs: train(runs, counting, n_jobs=n_jobs)[0], n_jobs)
     observed, labels, names, codebook = _encode(data, settings)
     n_labels, is_speech = len(names), codebook is not None
-    by_looks = not is_speech and prefers_looks(observed, labels, n_labels, settings.backoff)
-    lexicon, cells = learn_lexicon(observed, labels, n_labels, kappa=settings.backoff, by_looks=by_looks)
+    by_looks = not is_speech and prefers_looks(observed, labels, n_labels, max(settings.backoff, NOTHING))
+    lexicon, cells = learn_lexicon(observed, labels, n_labels, kappa=max(settings.backoff, NOTHING), by_looks=by_looks)
     model = Model(
         labels=names,
         n_columns=observed.n_columns,
@@ -78,21 +85,37 @@ def train(
         decoding=settings.decoding,
         emission_weight=settings.emission_weight,
         layout=_layout_of(data.layout, observed.n_columns, frames=is_speech),
+        sign_rule=settings.sign_rule,
+        paths=settings.paths,
     )
     views = settings.views_for(observed.n_columns, frames=is_speech)
     judge = None if dev is None else _judge(model, dev, n_jobs)
     templates: tuple[str, ...] = ()
     if settings.factors:
-        templates = choose_templates(
+        templates, outside = choose_factors(
             observed,
             labels,
-            n_labels,
-            kappa=settings.backoff,
+            names,
+            model.legal,
+            kappa=max(settings.backoff, NOTHING),
             by_looks=by_looks,
             seed=settings.random_state,
             n_jobs=resolve_jobs(n_jobs),
         )
-    training = Training(observed, labels, n_labels, cells, views, settings, templates, judge=judge, report=report)
+        model = replace(model, outside_weight=outside)
+    training = Training(
+        observed,
+        labels,
+        n_labels,
+        cells,
+        views,
+        settings,
+        templates,
+        is_open=is_open,
+        weights=weights,
+        judge=judge,
+        report=report,
+    )
     return replace(model, members=_members(training, lexicon, n_jobs)), observed
 
 
@@ -100,12 +123,13 @@ def _encode(data: LabelledFile, settings: Settings) -> tuple[Observations, np.nd
     """Observations and labels as numbers, without empty sequences; the names of labels; the codebook of frames."""
     codebook = None
     if are_frames(data.X):
-        frames, offsets = stacked_frames(data.X)
+        frames, offsets = stacked_frames(data.X, normalised=settings.normalised)
         _refuse_nothing(len(frames))
-        codebook = Codebook.fit(frames, 1 if settings.gaussian else settings.n_codes, seed=settings.random_state)
+        n_codes = 1 if settings.gaussian else settings.n_codes
+        codebook = Codebook.fit(frames, n_codes, seed=settings.random_state, normalised=settings.normalised)
         observed = codebook.observe(frames, offsets)
     else:
-        observed = read_observations(data.X)
+        observed = read_observations(data.X, paths=settings.paths)
         _refuse_nothing(len(observed.tokens))
     labels, vocabulary = encode_labels(data.y, observed.offsets)
     kept, _ = observed.select(np.flatnonzero(np.diff(observed.offsets)))
@@ -126,7 +150,7 @@ def _layout_of(layout: Layout, n_columns: int, *, frames: bool) -> Layout:
     return replace(layout, columns=tuple(range(n_columns))).with_format("columns")
 
 
-def _judge(model: Model, dev: LabelledFile, n_jobs: int | None) -> Judge:
+def _judge(model: Model, dev: LabelledFile, n_jobs: int | None) -> _Accuracy:
     """Accuracy of a member on held-out data."""
     observed = model.observe(dev.X)
     gold, _ = encode_labels(dev.y, observed.offsets, Vocabulary(model.labels))
@@ -135,13 +159,24 @@ def _judge(model: Model, dev: LabelledFile, n_jobs: int | None) -> Judge:
             "held-out data without a single label of the training data",
             remedy=f"give data labelled like it: {', '.join(model.labels[:5])} ...",
         )
+    return _Accuracy(model, observed, gold, n_jobs)
 
-    def accuracy(member: Member) -> float:
-        marginals = member.marginals(model.lexicon, observed, weight=model.emission_weight, n_jobs=n_jobs)
-        marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
-        return float((marginals.argmax(axis=1) == gold).mean())
 
-    return accuracy
+@dataclass(frozen=True)
+class _Accuracy:
+    """Accuracy of a member on held-out observations with the labels ``gold``, (n_tokens,)."""
+
+    model: Model
+    observed: Observations
+    gold: np.ndarray
+    n_jobs: int | None
+
+    def __call__(self, member: Member) -> float:
+        model = self.model
+        marginals = member.marginals(model.lexicon, self.observed, weight=model.emission_weight, n_jobs=self.n_jobs)
+        if model.sign_rule:
+            marginals *= np.where(marginals.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        return float((marginals.argmax(axis=1) == self.gold).mean())
 
 
 def _members(training: Training, lexicon: Lexicon, n_jobs: int | None) -> list[Member]:
@@ -149,17 +184,26 @@ def _members(training: Training, lexicon: Lexicon, n_jobs: int | None) -> list[M
     if settings.learner == "unigram":
         training.report()
         return []
+    learn = _LearnMember(replace(training, report=silent), lexicon)
+    return train_members(learn, settings.n_models, n_jobs, training.report)
 
-    def learn(number: int, n_jobs: int) -> Member:
-        noise = NOISE_OF_MEMBERS if number else 0.0
+
+@dataclass(frozen=True)
+class _LearnMember:
+    """What it takes to train any member, here or on a worker."""
+
+    training: Training
+    lexicon: Lexicon
+
+    def __call__(self, number: int, n_jobs: int, report: Report) -> Member:
+        settings = self.training.settings
+        training = self.training.with_jobs(n_jobs, report)
         seed = settings.random_state + number
-        member = _learn(training.with_jobs(n_jobs), seed, noise)
+        member = _learn(training, seed, NOISE_OF_MEMBERS if number else 0.0)
         if settings.factors:
-            member = replace(member, factors=_learn_factors(training, lexicon, member, seed, n_jobs))
-        training.report()
+            member = replace(member, factors=_learn_factors(training, self.lexicon, member, seed, n_jobs))
+        report()
         return member
-
-    return train_members(learn, settings.n_models, n_jobs)
 
 
 def _learn(training: Training, seed: int, noise: float) -> Member:
@@ -169,6 +213,8 @@ def _learn(training: Training, seed: int, noise: float) -> Member:
         return learn_hmm(training)
     if learner == "em":
         return learn_em(training, seed)
+    if learner == "segments":
+        return learn_segments(training)
     if learner.startswith("pivot"):
         return learn_pivot(training, seed, noise, iterate=learner == "pivot+em")
     return learn_spectral(training, seed, noise) if learner == "spectral" else learn_spectral_em(training, seed, noise)
@@ -189,6 +235,8 @@ def _learn_factors(training: Training, lexicon: Lexicon, member: Member, seed: i
         n_epochs=settings.n_epochs,
         rate=settings.rate,
         rng=np.random.default_rng([seed, FACTOR_STREAM]),
+        is_open=training.is_open,
+        weights_of=training.weights,
         judge=None if judge is None else lambda factors: judge(replace(member, factors=factors)),
         n_jobs=n_jobs,
         report=training.report,
@@ -221,6 +269,24 @@ def learn_em(training: Training, seed: int) -> Member:
     candidates = []
     for start in range(training.settings.n_starts):
         rng = np.random.default_rng([seed, start])
-        states = random_states(chain.sizes[training.labels], rng)
-        candidates.append(training.refine_states(chain, states))
+        sizes = chain.sizes[training.labels]
+        if training.settings.em_start == "shares":
+            candidates.append(training.refine_shares(chain, random_shares(sizes, rng)))
+        else:
+            candidates.append(training.refine_states(chain, random_states(sizes, rng)))
     return max(candidates, key=lambda candidate: candidate[1])[0]
+
+
+def learn_segments(training: Training) -> Member:
+    """Equal segments of each run of a label as states, then EM: a fixed-structure HMM like that of a speech toolkit.
+
+    A move that no run makes (to an earlier segment, or over one) stays impossible unless ``label_pull`` allows it.
+    """
+    labels, offsets = training.labels, training.observed.offsets
+    chain = training.chain(training.settings.n_states)
+    begins = np.append(True, labels[1:] != labels[:-1])
+    begins[offsets[:-1]] = True
+    run = np.cumsum(begins) - 1
+    first = np.flatnonzero(begins)
+    place, lengths = np.arange(len(labels)) - first[run], np.bincount(run)[run]
+    return training.refine_states(chain, place * chain.sizes[labels] // lengths)[0]

@@ -20,13 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.data.signatures import neutral_signature
 from spectragram.learning.word_cells import Cells, count_words, grow
 from spectragram.learning.words import RARE, SEPARATOR, BackOffTree, class_key
+from spectragram.schema import Array, Flag, Schema
 from spectragram.tagging.sequences import Observation, Observations
 
 __all__ = ["CellVectors", "Lexicon", "back_off_keys", "learn_lexicon"]
@@ -128,6 +129,17 @@ class Lexicon:
         """P(a|x) of each node: (n,) -> (n, n_labels)."""
         return self.tree.interpolate(nodes, self.tree.cell_counts[:, None], self.prior[:, None])[:, :, 0]
 
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Lexicon",
+        "The labels of observations: a back-off tree and the frequencies of labels.",
+        values={"by_looks": Flag("whether words back off to classes by shape and suffix")},
+        arrays={
+            **BackOffTree.SCHEMA.arrays,
+            "prior": Array("f8", ("n_labels",), "how frequent each label is", sums=True),
+        },
+        sizes=BackOffTree.SCHEMA.sizes,
+    )
+
     def to_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Plain values and arrays, for model files."""
         _, arrays = self.tree.to_state()
@@ -174,6 +186,21 @@ class CellVectors:
         ratios = np.divide(probabilities, lexicon.prior, out=np.zeros_like(probabilities), where=seen)
         vectors *= np.repeat(ratios**weight, np.diff(self.starts), axis=1)
         return vectors
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Cell vectors",
+        "Observation vectors by cell of the lexicon.",
+        arrays={
+            "vectors": Array("f8", ("n_cells", "width"), "the vector of each cell"),
+            "root": Array("f8", ("n_observed",), "vectors of labels never seen with any class of an observation"),
+            "starts": Array("i8", ("n_labels + 1",), "where the dimensions of each label begin", starts="n_observed"),
+        },
+        rule=lambda values, arrays, sizes: (
+            "array 'starts' gives a label more dimensions than array 'vectors' has"
+            if np.diff(arrays["starts"]).max(initial=0) > sizes["width"]
+            else None
+        ),
+    )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All arrays by name."""

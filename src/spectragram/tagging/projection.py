@@ -4,8 +4,8 @@
     F_1, P             future, past    (n_tokens, m)    of Omega_1 = E[phi psi' | a]
     R, D               present, destiny                 of Omega_2 = E[xi upsilon' | a]
 
-Views are centred: the mean of a view given the label is known exactly, so only what varies within the label is left to
-the decomposition, which :mod:`spectragram.learning.views` computes.
+By default views are centred: the mean of a view given the label is known exactly, so only what varies within the label
+is left to the decomposition, which :mod:`spectragram.learning.views` computes. The paper does not centre.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from spectragram.learning import views
 
 __all__ = ["Projection", "project_views", "with_constant"]
 
-DECOMPOSITION = views.Decomposition(centred=True, solver="krylov", least_share=0.01)
-"""Singular values below a hundredth of the largest are noise. Chosen by hand, not tuned; the spectral learner damps
+SMALLEST = 0.01
+"""Singular values below this share of the largest are noise. Chosen by hand, not tuned; the spectral learner damps
 small values anyway."""
+DECOMPOSITION = views.Decomposition(centred=True, solver="krylov", least_share=SMALLEST)
 TOKENS_A_DIMENSION = 50
 """A label gets one dimension for every 50 of its tokens. Chosen by hand, not tuned."""
 
@@ -57,6 +58,8 @@ def project_views(
     seed: int,
     noise: float = 0.0,
     n_jobs: int = 1,
+    how: views.Decomposition = DECOMPOSITION,
+    tokens_a_dimension: int = TOKENS_A_DIMENSION,
 ) -> Projection:
     """Project two views onto ``n_dims`` dimensions: singular value decomposition and sample projection of figure 4.
 
@@ -71,16 +74,17 @@ def project_views(
     noise : float
         Perturbs the features, see :meth:`spectragram.learning.views.View.of`.
     n_jobs : int
+    how : Decomposition
+    tokens_a_dimension : int
+        A label gets at most one dimension for so many of its tokens.
     """
 
     def rank(n_tokens: int) -> int:
-        return min(n_dims, n_tokens // TOKENS_A_DIMENSION)
+        return min(n_dims, n_tokens // tokens_a_dimension)
 
     projected = np.zeros((2, len(labels), n_dims))
     singular_values = np.zeros((n_labels, n_dims))
-    found = views.project_labels(
-        left, right, labels, n_labels, rank, DECOMPOSITION, noise=noise, seed=seed, n_jobs=n_jobs
-    )
+    found = views.project_labels(left, right, labels, n_labels, rank, how, noise=noise, seed=seed, n_jobs=n_jobs)
     for a, part in enumerate(found):
         k = len(part.sigma)
         projected[0, part.rows, :k] = part.left

@@ -14,6 +14,7 @@ from typing import Self
 import numpy as np
 
 from spectragram.data.corpus import Vocabulary
+from spectragram.data.word_paths import WordPaths
 from spectragram.errors import InputError
 from spectragram.tagging.surface import surface_columns
 
@@ -38,6 +39,8 @@ class Observations:
     offsets : int64 array, shape (n_sequences + 1,)
     frames : float64 array, shape (n_tokens, d), optional
         The vectors behind the tokens, where these are classes of vectors.
+    paths : WordPaths, optional
+        Paths of the clusters of words.
     """
 
     types: list[Observation]
@@ -45,6 +48,7 @@ class Observations:
     tokens: np.ndarray
     offsets: np.ndarray
     frames: np.ndarray | None = None
+    paths: WordPaths | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -52,7 +56,7 @@ class Observations:
     @cached_property
     def surface(self) -> np.ndarray:
         """What factors see of each type, int64 (n_columns, n_types); computed once for all members."""
-        return surface_columns(self.types)
+        return surface_columns(self.types, self.paths)
 
     @property
     def n_columns(self) -> int:
@@ -68,7 +72,9 @@ class Observations:
         return replace(self, tokens=self.tokens[rows], offsets=offsets, frames=frames), rows
 
 
-def read_observations(sequences: Iterable[Sequence[str | Observation]], n_columns: int | None = None) -> Observations:
+def read_observations(
+    sequences: Iterable[Sequence[str | Observation]], n_columns: int | None = None, paths: WordPaths | None = None
+) -> Observations:
     """Number the observations of sequences, which hold strings or tuples of strings.
 
     ``n_columns`` is the number of strings that every observation must have; by default that of the first one.
@@ -91,7 +97,7 @@ def read_observations(sequences: Iterable[Sequence[str | Observation]], n_column
     plain = [key.token if isinstance(key, _InitialToken) else key for key in index]
     types = [token if isinstance(token, tuple) else (token,) for token in plain]
     _check_types(types, n_columns)
-    return Observations(types, initial, np.array(tokens, np.int32), np.array(ends, np.int64))
+    return Observations(types, initial, np.array(tokens, np.int32), np.array(ends, np.int64), paths=paths)
 
 
 @dataclass(frozen=True)
@@ -106,7 +112,12 @@ def _is_capitalised(sequence: Sequence[str | Observation]) -> bool:
     if not len(sequence):
         return False
     first = sequence[0][0] if isinstance(sequence[0], tuple) and sequence[0] else sequence[0]
-    return isinstance(first, str) and first[:1].isupper() and (len(first) == 1 or not first.isupper())
+    return isinstance(first, str) and begins_with_capital(first)
+
+
+def begins_with_capital(word: str) -> bool:
+    """Whether a word has a capital that its place at the beginning may explain."""
+    return word[:1].isupper() and (len(word) == 1 or not word.isupper())
 
 
 def _check_types(types: list[Observation], n_columns: int | None) -> None:

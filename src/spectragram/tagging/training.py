@@ -13,7 +13,14 @@ from spectragram.learning import states
 from spectragram.learning.em import refine
 from spectragram.learning.views import rows_by_label
 from spectragram.learning.word_cells import Cells
-from spectragram.tagging.em import CellEmissions, RefinedChain, TrainingChain, chain_from_states, run_em
+from spectragram.tagging.em import (
+    CellEmissions,
+    RefinedChain,
+    TrainingChain,
+    chain_from_shares,
+    chain_from_states,
+    run_em,
+)
 from spectragram.tagging.features import Views, extract_views, token_atoms
 from spectragram.tagging.gaussians import GaussianEmissions
 from spectragram.tagging.member import Member
@@ -23,7 +30,7 @@ from spectragram.tagging.settings import Settings
 
 __all__ = ["Judge", "Training"]
 
-WITHOUT_FEATURES = ("hmm", "em")
+WITHOUT_FEATURES = ("hmm", "em", "segments")
 """Learners that never look at the views."""
 
 Judge = Callable[[Member], float]
@@ -46,6 +53,10 @@ class Training:
     settings : Settings
     templates : tuple of str
         Those of factors; empty if there are none.
+    is_open : bool array, shape (n_tokens,), optional
+        Which labels are not known but completed, if any are.
+    weights : float64 array, shape (n_sequences,), optional
+        How much each sequence counts for the factors.
     n_jobs : int
     judge : callable, optional
     report : callable
@@ -58,6 +69,8 @@ class Training:
     views: Views
     settings: Settings
     templates: tuple[str, ...] = ()
+    is_open: np.ndarray | None = None
+    weights: np.ndarray | None = None
     n_jobs: int = 1
     judge: Judge | None = None
     report: Report = silent
@@ -72,9 +85,9 @@ class Training:
             found["present"] = self.observed.frames  # the vector itself, not the class it falls into
         return found
 
-    def with_jobs(self, n_jobs: int) -> Training:
+    def with_jobs(self, n_jobs: int, report: Report) -> Training:
         """The same training on another number of threads; features are computed once for all copies."""
-        copy = replace(self, n_jobs=n_jobs)
+        copy = replace(self, n_jobs=n_jobs, report=report)
         if self.settings.learner not in WITHOUT_FEATURES:
             copy.__dict__["features"] = self.features
         return copy
@@ -89,13 +102,23 @@ class Training:
 
     def _project(self, left: str, right: str, n_dims: int, seed: int, noise: float) -> Projection:
         views = (self.features[left], self.features[right])
-        return project_views(self.labels, self.n_labels, *views, n_dims, seed=seed, noise=noise, n_jobs=self.n_jobs)
+        return project_views(
+            self.labels,
+            self.n_labels,
+            *views,
+            n_dims,
+            seed=seed,
+            noise=noise,
+            n_jobs=self.n_jobs,
+            how=self.settings.decomposition,
+            tokens_a_dimension=self.settings.tokens_a_dimension,
+        )
 
     def chain(self, n_states: int) -> TrainingChain:
         """The chain with at most ``n_states`` states for each label, fewer for rare ones."""
         counts = np.bincount(self.labels, minlength=self.n_labels)
         sizes = states.states_by_count(counts, n_states, per_state=self.settings.tokens_a_state)
-        return TrainingChain(self.labels, self.observed.offsets, sizes.astype(np.int64))
+        return TrainingChain(self.labels, self.observed.offsets, sizes.astype(np.int64), self.settings.pulls)
 
     def clusters(self, chain: TrainingChain, views: Sequence[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:
         """A hidden state for every token, int64 (n_tokens,), from clusters of projected views.
@@ -116,7 +139,12 @@ class Training:
         if self.settings.gaussian:
             assert self.observed.frames is not None
             return GaussianEmissions(self.observed.frames, chain, self.settings.emission_weight)
-        return CellEmissions(self.cells, chain)
+        return CellEmissions(self.cells, chain, self.settings.emission_mix)
+
+    def refine_shares(self, chain: TrainingChain, shares: np.ndarray) -> tuple[Member, float]:
+        """Count with shares (n_tokens, m) of states, then EM; see :meth:`refine`."""
+        emissions = self.emissions(chain)
+        return self.refine(chain, chain_from_shares(chain, shares, emissions), emissions)
 
     def refine_states(self, chain: TrainingChain, given: np.ndarray) -> tuple[Member, float]:
         """Count with given states (n_tokens,), then EM; see :meth:`refine`."""

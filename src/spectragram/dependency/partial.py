@@ -1,0 +1,87 @@
+"""Learning from sentences of which only some heads are known.
+
+    factors     gradient = E[arcs | x, K] - E[arcs | x]: expected under what is known, K, minus expected; a sum over
+                all trees that agree with K, by the chart that parses under constraints
+    automata    the modifier sequences of the best tree that agrees with K, under the model of the round before
+    relations   the same tree with the relations that this model gives it around those that are known
+
+Rounds: trees are completed by a model of the complete sentences alone or, where there is none, by a chart that only
+prefers short arcs; then by a model of all sentences. The final model learns from the trees that this one completes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from spectragram.data.conllu import Sentence
+from spectragram.data.known_heads import with_known_heads
+from spectragram.dependency.constraints import ArcMask, Known
+from spectragram.dependency.labels import MISSING
+from spectragram.dependency.model import Chart, Model
+from spectragram.inference.headed import inside_outside
+
+__all__ = ["complete_trees", "is_complete", "short_arcs"]
+
+FEWEST_TREES = 5
+"""Complete sentences from which a model of those alone completes the others. Chosen by hand, not tuned."""
+
+Learn = Callable[[Sequence[Sentence], Sequence[ArcMask | None]], Model]
+"""From trees, and the masks of those that are only completed, to a model."""
+
+
+def is_complete(sentence: Sentence) -> bool:
+    """Whether every word has a head."""
+    return bool((sentence.heads >= 0).all())
+
+
+def complete_trees(
+    sentences: Sequence[Sentence], learn: Learn, n_jobs: int = 1
+) -> tuple[list[Sentence], list[ArcMask | None]]:
+    """The sentences with all heads filled in, and for those that lacked some the mask of what is known about them.
+
+    Their open relations are filled in, too. ``learn`` makes the models of the rounds.
+    """
+    known = [None if is_complete(sentence) else Known.of(sentence) for sentence in sentences]
+    masks = [None if mine is None else mine.mask for mine in known]
+    whole = [sentence for sentence, mine in zip(sentences, known, strict=True) if mine is None]
+    if len(whole) >= FEWEST_TREES:
+        found = _completed(sentences, known, learn(whole, [None] * len(whole)), n_jobs)
+    else:
+        found = [
+            sentence if mine is None else sentence.with_heads(with_known_heads(short_arcs(mine), mine.heads))
+            for sentence, mine in zip(sentences, known, strict=True)
+        ]
+    return _completed(sentences, known, learn(found, masks), n_jobs), masks
+
+
+def _completed(
+    sentences: Sequence[Sentence], known: Sequence[Known | None], model: Model, n_jobs: int
+) -> list[Sentence]:
+    """The sentences with the heads and relations that a model finds around those that are known."""
+    places = [number for number, mine in enumerate(known) if mine is not None]
+    encoded = model.alphabet.encode([sentences[number] for number in places])
+    trees = model.trees(encoded, n_jobs, [mine for mine in known if mine is not None])
+    found = list(sentences)
+    for number, tree in zip(places, trees, strict=True):
+        pairs = zip(sentences[number].deprels, tree.relations, strict=True)
+        relations = [given if given != MISSING else guess for given, guess in pairs]
+        found[number] = sentences[number].with_heads(tree.heads).with_columns(deprel=relations)
+    return found
+
+
+def short_arcs(known: Known) -> np.ndarray:
+    """The tree of a chart that knows nothing but what is known, and prefers short arcs: heads (n,) int32.
+
+    An arc of length d has the weight 1 / d^2.
+    """
+    n = len(known.heads)
+    one, distance = np.ones((2, 1, 1)), np.maximum(np.arange(n), 1)
+    arcs = np.tile(-2.0 * np.log(distance), (2, n, 1))
+    root = np.zeros(n)
+    if known.mask is not None:
+        root, arcs = known.mask.scores(root, arcs)
+    operators = np.ones((2, 1, 1, 1, 1))
+    found = inside_outside(np.zeros(n, np.int64), root, one, operators, one, arcs, np.zeros((2, n, n)))
+    return Chart(*found).best_heads(known.mask)
