@@ -371,8 +371,13 @@ def test_an_interrupt_ends_workers_and_writes_nothing(tmp_path: Path) -> None:
     text = "\n".join(" ".join(tree.leaves()) for tree in english_trees(400)) + "\n"
     (tmp_path / "text").write_text(text * 100, encoding="utf-8")  # far more than is parsed before the interrupt
     options = ["predict", "model", "text", "--out", "never", "--cluster", "local:2"]
+    # A shell that started the tests in the background has them ignore interrupts, and programs inherit that.
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from spectragram.cli import run; run()"
+    )
     command = subprocess.Popen(
-        [sys.executable, "-m", "spectragram", *options],
+        [sys.executable, "-c", code, *options],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         text=True,
