@@ -258,13 +258,6 @@ def learn_factors(
     every = np.eye(n_labels)
 
     def gradient(number: int) -> TokenGradients | None:
-        found = plain_gradient(number)
-        if found is None or weights_of is None:
-            return found
-        places, of_tokens, of_pairs = found
-        return places, weights_of[number] * of_tokens, weights_of[number] * of_pairs
-
-    def plain_gradient(number: int) -> TokenGradients | None:
         own = slice(offsets[number], offsets[number + 1])
         rows, gold = tokens.rows[own], labels[own]
         places = token_places(tokens.columns, tokens.types[own], factors.atoms, len(weights.table))
@@ -276,10 +269,13 @@ def learn_factors(
         if is_open is not None and is_open[own].any():
             known = np.where(is_open[own, None] | (every[gold] > 0), scores, -np.inf)
             found, seen, log_sum = factored_marginals(chain, tokens.vectors, rows, known, pairs)
-            return None if log_sum == -np.inf else (places, found - marginals, seen - expected)
-        seen = np.zeros_like(expected)
-        np.add.at(seen, (gold[:-1], gold[1:]), 1.0)
-        return places, every[gold] - marginals, seen - expected
+            if log_sum == -np.inf:
+                return None
+        else:
+            found, seen = every[gold], np.zeros_like(expected)
+            np.add.at(seen, (gold[:-1], gold[1:]), 1.0)
+        weight = 1.0 if weights_of is None else float(weights_of[number])
+        return places, weight * (found - marginals), weight * (seen - expected)
 
     def step(found: TokenGradients, now: int) -> None:
         places, of_tokens, of_pairs = found
