@@ -7,7 +7,7 @@ import pytest
 
 from spectragram.data.conllu import Sentence, parse_conllu
 from spectragram.pipeline import tokenizer
-from spectragram.pipeline.characters import joined_characters, read_text
+from spectragram.pipeline.characters import joined_characters, read_text, unit_kinds
 from spectragram.pipeline.raw_text import plain_text, surface_tokens
 from spectragram.pipeline.tokenizer import Tokenizer, learn_tokenizer
 
@@ -184,3 +184,31 @@ def test_signs_of_several_characters_stay_whole(text: str, joined: str, learned:
     assert "".join(map(str, found.astype(int)[:-1])) == joined
     tokens = [row[1] for sentence in learned.split(f"Tal {text}, mer. {text} ka!") for row in sentence.rows]
     assert not any(token[0] in "\u0301\u200d🏽" or token[-1] == "\u200d" for token in tokens)
+
+
+UNITS = ["40,000", "1.5", "http://a.org/b?c=1", "www.a-b.org", "x.y_z@a-b.org"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_numbers_and_addresses_are_units_without_the_punctuation_around_them(unit: str) -> None:
+    kinds = unit_kinds(read_text([f"ka ({unit}). tal"]))
+    assert np.flatnonzero(kinds).tolist() == list(range(3, 3 + len(unit) - 1))
+
+
+@pytest.mark.parametrize("text", ["a:b", "1. 5", "ka.tal", "ww.x", "awww.x", "@ka", "ka@", "://ka", "tal ,5"])
+def test_what_is_no_unit(text: str) -> None:
+    assert not unit_kinds(read_text([text])).any()
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_units_stay_whole_unless_the_treebank_splits_them(unit: str, learned: Tokenizer) -> None:
+    (sentence,) = learned.split(f"Tal {unit}, mer.")
+    assert sentence.forms == ["Tal", unit, ",", "mer", "."]
+
+
+def test_a_treebank_that_splits_numbers_is_followed() -> None:
+    rows = [("1", "tal"), ("2", "5"), ("3", ","), ("4", "2"), ("5", ".")]
+    misc = ["_", "SpaceAfter=No", "SpaceAfter=No", "SpaceAfter=No", "_"]
+    one = Sentence((), tuple((*row, *"_" * 7, no) for row, no in zip(rows, misc, strict=True)))
+    (found,) = learn_tokenizer([one] * 30).split("tal 5,2.")
+    assert found.forms == ["tal", "5", ",", "2", "."]

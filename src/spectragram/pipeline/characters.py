@@ -11,6 +11,7 @@ end of the paragraph). A run of characters without white space is a chunk.
     b  block of 128 code points
     y  kinds of this character and the next one (letter, digit, other)
     h  number of letters, without marks, or of digits in the run that ends here: 1, 2, 3, or more
+    z  the same as y with letters and digits in one
 
 Everything but c is blind to case. Other columns would give features other places: raise
 :data:`spectragram.inference.hashed.VERSION` after a change.
@@ -35,6 +36,7 @@ __all__ = [
     "LAST_DIGIT",
     "NO_GAP",
     "NUMBER_BITS",
+    "N_UNITS",
     "PARAGRAPH_END",
     "Text",
     "character_columns",
@@ -42,17 +44,22 @@ __all__ = [
     "joined_characters",
     "paragraph_bounds",
     "read_text",
+    "unit_kinds",
 ]
 
-COLUMNS = "clkxpsartnmdbyh"
+COLUMNS = "clkxpsartnmdbyhz"
 """A letter for each column."""
 NO_GAP, GAP, PARAGRAPH_END = 0, 1, 2
 """What follows a character."""
 CATEGORIES = re.findall(r"..", "--LuLtLlLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoCcCfCsCoCnZsZlZp")
 """White space, whatever its category, and the categories of Unicode in an order in which groups are ranges."""
+FIRST_CONNECTOR, LAST_DASH = 12, 13
 SPACE, UPPER, TITLE, LAST_LETTER, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 5, 8, 9, 11
 ZERO_WIDTH_JOINER, FIRST_COLOUR, LAST_COLOUR = 0x200D, 0x1F3FB, 0x1F3FF
 FIRST_REGION, LAST_REGION = 0x1F1E6, 0x1F1FF  # letters, pairs of which are flags
+NOT_IN_UNIT, IN_NUMBER, IN_ADDRESS, N_UNITS = 0, 1, 2, 3
+SLASH, FULL_STOP, COMMA, COLON, AT_SIGN, SMALL_W = (ord(sign) for sign in "/.,:@w")
+ARABIC_POINT, ARABIC_COMMA = 0x66B, 0x66C  # between digits
 TABLE_SIZE = 0x20000
 """Code points whose category is looked up; the planes above hold rare Chinese characters and private use."""
 LONGEST_PLACE = 7
@@ -137,6 +144,73 @@ def joined_characters(text: Text) -> np.ndarray:
     return joined
 
 
+@njit(cache=True, nogil=True)
+def unit_kinds(text: Text) -> np.ndarray:
+    """Which kind of unit holds each character and the one behind it, int64 (n,): a number, an address, or none.
+
+    A number here is digits with a point or a comma between them. Addresses are those of the web, which hold ``://`` or
+    begin with ``www.``, and those of mail; the punctuation behind them is not part of them.
+    """
+    _, codes, lower, kinds, gaps = text
+    n = len(codes)
+    units = np.full(n, NOT_IN_UNIT, np.int64)
+    begin = 0
+    while begin < n:
+        end = begin
+        while gaps[end] == NO_GAP:
+            end += 1
+        for i in range(begin + 1, end):  # neither the first nor the last of the chunk
+            code = codes[i]
+            between_digits = kinds[i - 1] == FIRST_DIGIT and kinds[i + 1] == FIRST_DIGIT and units[i] == NOT_IN_UNIT
+            if between_digits and code in (FULL_STOP, COMMA, ARABIC_POINT, ARABIC_COMMA):
+                first, last = i - 1, i + 1
+                while first > begin and kinds[first - 1] == FIRST_DIGIT:
+                    first -= 1
+                while last < end and kinds[last + 1] == FIRST_DIGIT:
+                    last += 1
+                units[first:last] = IN_NUMBER
+            if code == COLON and i + 2 <= end and codes[i + 1] == SLASH and codes[i + 2] == SLASH:
+                first = i
+                while first > begin and kinds[first - 1] <= LAST_LETTER:
+                    first -= 1
+                if first < i:
+                    units[first : _address_end(codes, kinds, i, end)] = IN_ADDRESS
+            elif code == FULL_STOP and i >= begin + 3 and (lower[i - 3 : i] == SMALL_W).all():
+                if i == begin + 3 or not _is_word(kinds[i - 4]):
+                    units[i - 3 : _address_end(codes, kinds, i, end)] = IN_ADDRESS
+            elif code == AT_SIGN and _is_word(kinds[i - 1]) and _is_word(kinds[i + 1]):
+                first = i
+                while first > begin and _is_mail(codes[first - 1], kinds[first - 1]):
+                    first -= 1
+                while not _is_word(kinds[first]):
+                    first += 1
+                last = i + 1
+                while last < end and _is_mail(codes[last + 1], kinds[last + 1]):
+                    last += 1
+                units[first : _address_end(codes, kinds, i, last)] = IN_ADDRESS
+        begin = end + 1
+    return units
+
+
+@njit(cache=True, nogil=True)
+def _address_end(codes: np.ndarray, kinds: np.ndarray, first: int, last: int) -> int:
+    """The last character from ``first`` to ``last`` that is a letter, a digit or a slash; ``first`` if none is."""
+    while last > first and not (_is_word(kinds[last]) or codes[last] == SLASH):
+        last -= 1
+    return last
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _is_word(kind: int) -> bool:
+    return SPACE < kind <= LAST_DIGIT
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _is_mail(code: int, kind: int) -> bool:
+    """Whether a character may be part of a mail address: letters, digits, full stops, hyphens and underscores."""
+    return _is_word(kind) or code == FULL_STOP or FIRST_CONNECTOR <= kind <= LAST_DASH
+
+
 @njit(cache=True, nogil=True, inline="always")
 def extend_key(key: np.uint64, value: np.int64) -> np.uint64:
     """The hash of a string with one more character, from that of the string."""
@@ -155,7 +229,7 @@ def character_columns(text: Text) -> np.ndarray:
     """The columns of all characters, int64 (n_columns, n)."""
     _, codes, lower, kinds, gaps = text
     n = len(codes)
-    columns = np.zeros((15, n), np.int64)
+    columns = np.zeros((16, n), np.int64)
     before = np.int64(0)
     begin = 0
     while begin < n:
@@ -216,6 +290,7 @@ def _chunk_columns(
         columns[12, i] = codes[i] >> 7
         after = _group(kinds[i + 1]) if gap != PARAGRAPH_END else 0
         columns[13, i] = (min(group, 3) * 4 + min(after, 3)) * 4 + gap
+        columns[15, i] = (min(max(group, 2), 3) * 4 + (min(max(after, 2), 3) if after > 0 else 0)) * 4 + gap
     right, run = np.uint64(9), np.uint64(9)
     last_group = -1
     for i in range(end - 1, begin - 1, -1):
