@@ -51,14 +51,13 @@ class HeadConstraints:
         n = len(heads)
         allowed = np.ones((n, n + 1), bool)
         allowed[np.arange(n), np.arange(1, n + 1)] = False
-        for word, misc in enumerate(sentence.column("misc"), 1):
-            if NOT_HEAD not in misc:
-                continue
+        excluding = [(word, misc) for word, misc in enumerate(sentence.column("misc"), 1) if NOT_HEAD in misc]
+        for word, misc in excluding:
             ruled_out = _ruled_out(misc, n)
             if ruled_out is None:
                 _refuse(sentence, word, f"{misc!r:.40} in MISC", f"list words of the sentence: {NOT_HEAD}=0 or 3,5")
             allowed[word - 1, ruled_out] = False
-        _check(sentence, heads, allowed)
+        _check(sentence, heads, allowed, bool(excluding))
         known = np.flatnonzero(heads >= 0)
         allowed[known] = np.arange(n + 1) == heads[known, None]
         return cls(heads, allowed, tuple(None if name == "_" else name for name in sentence.deprels))
@@ -71,16 +70,18 @@ def _ruled_out(misc: str, n: int) -> list[int] | None:
     return numbers if all(0 <= number <= n for number in numbers) else None
 
 
-def _check(sentence: Sentence, heads: np.ndarray, allowed: np.ndarray) -> None:
+def _check(sentence: Sentence, heads: np.ndarray, allowed: np.ndarray, excludes: bool) -> None:
     """Refuse cycles, several roots, and words that are left without any head."""
     remedy = "correct the heads, or put _ where they are not known"
     # With every open head at the root what is left to find are cycles of known heads.
-    problem = find_tree_problem(np.where(heads < 0, 0, heads))
+    problem = find_tree_problem(np.maximum(heads, 0).tolist())
     if problem is not None and "cycle" in problem[1]:
         _refuse(sentence, problem[0], problem[1], remedy)
     roots = np.flatnonzero(heads == 0) + 1
     if len(roots) > 1:
         _refuse(sentence, int(roots[1]), f"a second root: word {roots[0]} has head 0 already", remedy)
+    if not excludes:
+        return
     known = np.flatnonzero(heads >= 0)
     for word in known[~allowed[known, heads[known]]] + 1:
         _refuse(sentence, int(word), f"its head {heads[word - 1]} is ruled out", remedy)
@@ -122,8 +123,9 @@ def lifted_words(heads: np.ndarray) -> list[int]:
 
 def _is_drawable(heads: np.ndarray) -> bool:
     """Whether no known arcs cross and none spans a word above its head: then a projective tree has them all."""
-    words = (np.flatnonzero(heads >= 0) + 1).tolist()
-    arcs = [(min(word, int(heads[word - 1])), max(word, int(heads[word - 1]))) for word in words]
+    above = heads.tolist()
+    known = [(word, head) for word, head in enumerate(above, 1) if head >= 0]
+    arcs = [(word, head) if word < head else (head, word) for word, head in known]
     open_until: list[int] = []
     for left, right in sorted(arcs, key=lambda arc: (arc[0], -arc[1])):
         while open_until and open_until[-1] <= left:
@@ -131,11 +133,10 @@ def _is_drawable(heads: np.ndarray) -> bool:
         if open_until and open_until[-1] < right:
             return False
         open_until.append(right)
-    for word, (left, right) in zip(words, arcs, strict=True):
-        above = int(heads[word - 1])
-        while above > 0:
-            above = int(heads[above - 1])
-            if left < above < right:
+    for (_, head), (left, right) in zip(known, arcs, strict=True):
+        while head > 0:
+            head = above[head - 1]
+            if left < head < right:
                 return False
     return True
 

@@ -9,6 +9,7 @@ projective tree can have are left open in the chart and drawn into the finished 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -19,7 +20,10 @@ from spectragram.dependency.labels import Labels
 from spectragram.errors import InputError
 from spectragram.inference.headed_kbest import k_best_heads
 
-__all__ = ["ArcMask", "Known", "mask_of"]
+__all__ = ["ArcMask", "Known", "arc_places", "mask_of"]
+
+LONGEST_KEPT = 100
+"""Words up to which :func:`arc_places` are kept: nearly all sentences, in 8 MB. Chosen by hand, not tuned."""
 
 
 class ArcMask(NamedTuple):
@@ -37,9 +41,23 @@ def mask_of(allowed: np.ndarray) -> ArcMask:
     """The mask of the heads that each word may have, (n, n + 1) bool with the root in column 0."""
     n = len(allowed)
     arcs = np.zeros((2, n, n), bool)
-    heads, words = np.nonzero(~np.eye(n, dtype=bool))
-    arcs[(words > heads).astype(int), heads, np.abs(words - heads)] = allowed[words, heads + 1]
+    words, heads, places = arc_places(n)
+    arcs.reshape(-1)[places] = allowed[words, heads]
     return ArcMask(allowed[:, 0].copy(), arcs)
+
+
+def arc_places(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All arcs between n words: words counted from 0, heads from 1, and their places in the chart's (2, n, n)."""
+    return _kept_places(n) if n <= LONGEST_KEPT else _find_places(n)
+
+
+def _find_places(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    heads, words = np.nonzero(~np.eye(n, dtype=bool))
+    places = np.ravel_multi_index(((words > heads).astype(int), heads, np.abs(words - heads)), (2, n, n))
+    return words, heads + 1, places
+
+
+_kept_places = lru_cache(LONGEST_KEPT)(_find_places)
 
 
 @dataclass(frozen=True)
@@ -70,8 +88,8 @@ class Known:
         it from being one.
         """
         found = HeadConstraints.of(sentence)
-        heads, allowed = found.heads.copy(), found.allowed.copy()
-        for word, relation in enumerate(found.relations):
+        heads, allowed = found.heads, found.allowed
+        for word, relation in enumerate(found.relations if labels is not None else ()):
             if labels is None or relation is None or heads[word] >= 0:
                 continue
             if relation == labels.root and relation not in labels.names and allowed[word, 0] and not (heads == 0).any():
@@ -79,16 +97,19 @@ class Known:
                 allowed[word] = np.arange(len(heads) + 1) == 0
             elif relation in labels.names and relation != labels.root and allowed[word, 1:].any():
                 allowed[word, 0] = False
-        if (allowed.sum(axis=1) == len(heads)).all():
+        n_allowed = np.count_nonzero(allowed, axis=1)
+        if (n_allowed == len(heads)).all():
             return cls(heads, allowed, found.relations, None)
-        in_chart = allowed.copy()
-        for word in lifted_words(heads):
-            in_chart[word - 1] = np.arange(len(heads) + 1) != word
+        in_chart = allowed
+        if lifted := lifted_words(heads):
+            in_chart = allowed.copy()
+            for word in lifted:
+                in_chart[word - 1] = np.arange(len(heads) + 1) != word
         mask = mask_of(in_chart)
         # Known heads alone always leave a tree, once those that no tree can have are lifted.
-        excludes = (allowed[heads < 0].sum(axis=1) < len(heads)).any()
+        excludes = ((heads < 0) & (n_allowed < len(heads))).any()
         if excludes and not _has_tree(mask):
-            mask = _opened(heads, in_chart, sentence)
+            mask = _opened(heads, in_chart.copy(), sentence)
         return cls(heads, allowed, found.relations, mask)
 
     @property

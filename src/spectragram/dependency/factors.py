@@ -189,10 +189,13 @@ class Factors:
         tables = empty_table(n_tokens), empty_table(n_tokens)
         return cls(arc_templates(letters), stop_templates(letters), *tables)
 
-    def scores(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n)."""
-        arcs = pair_scores(self.arc_templates.pairs(columns), self.arc_weights)
-        return arcs, pair_scores(self.stop_templates.pairs(columns), self.stop_weights)
+    def scores(self, columns: np.ndarray, arcs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n).
+
+        Where only some ``arcs``, (2, n, n) bool, are possible, the others need no score and have 0.
+        """
+        of_arcs = pair_scores(self.arc_templates.pairs(columns), self.arc_weights, arcs)
+        return of_arcs, pair_scores(self.stop_templates.pairs(columns), self.stop_weights)
 
     def with_weights(self, arc_weights: np.ndarray, stop_weights: np.ndarray) -> Factors:
         """The same templates with other weights."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from spectragram.data.known_heads import with_known_heads
 from spectragram.data.pieces import pieces
-from spectragram.dependency.constraints import ArcMask, Known, mask_of
+from spectragram.dependency.constraints import ArcMask, Known, arc_places, mask_of
 from spectragram.dependency.crossing import STAYS, restored
 from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.factors import Factors
@@ -73,8 +73,8 @@ class Chart:
         n = len(self.roots)
         found = np.zeros((n, n + 1))
         found[:, 0] = self.roots
-        heads, words = np.nonzero(~np.eye(n, dtype=bool))
-        found[words, heads + 1] = self.arcs[(words > heads).astype(int), heads, np.abs(words - heads)]
+        words, heads, places = arc_places(n)
+        found[words, heads] = self.arcs.reshape(-1)[places]
         found = np.maximum(found, 0.0)
         return found / np.maximum(found.sum(axis=1, keepdims=True), SMALLEST)
 
@@ -99,17 +99,19 @@ class Member:
     grammar: Grammar
     factors: Factors | None
 
-    def scores(self, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs and ends of halves, (2, n, n) each; zero without factors."""
+    def scores(self, columns: np.ndarray, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Log-factors of arcs that a mask allows and of ends of halves, (2, n, n) each; zero without factors."""
+        if self.factors is not None:
+            return self.factors.scores(columns, None if mask is None else mask.arcs)
         n = columns.shape[1]
-        return (np.zeros((2, n, n)), np.zeros((2, n, n))) if self.factors is None else self.factors.scores(columns)
+        return np.zeros((2, n, n)), np.zeros((2, n, n))
 
     def chart(self, columns: np.ndarray, fallback: Grammar | None, mask: ArcMask | None = None) -> tuple[Chart, bool]:
         """Marginals of one sentence with columns (n_rows, n), and whether ``fallback`` had to take over.
 
         Trees that use what a ``mask`` rules out do not count.
         """
-        scores = self.scores(columns)
+        scores = self.scores(columns, mask)
         chart = run_chart(self.grammar, columns, *scores, mask)
         if chart.sign > 0 or fallback is None:
             return chart, False
@@ -217,7 +219,7 @@ class Parse:
 
 def _restored(heads: np.ndarray, relations: list[str], marks: list[str], known: Known | None) -> tuple[np.ndarray, int]:
     """Lost heads put back, but not against what is known."""
-    if known is None:
+    if known is None or all(mark == STAYS for mark in marks):
         return restored(heads, relations, marks)
     marks = [STAYS if head >= 0 else mark for head, mark in zip(known.heads, marks, strict=True)]
     found, n_restored = restored(heads, relations, marks)

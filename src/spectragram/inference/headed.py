@@ -14,9 +14,10 @@ recursion serves both sides: ``arcs[d, i, s]`` is about the modifier s places fr
 ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
-Costs O(n^3 m + n^2 m^2). Weights may be negative (spectral estimates): the sign of Z is returned. Every word is the
-modifier of one arc, so a constant factor for each word changes only Z. The factor is chosen, and adjusted if needed,
-so that products of hundreds of small numbers stay inside float64.
+Costs O(n^3 m + n^2 m^2), less where arcs are ruled out (score -inf): links and halves that are left without any tree
+are *dead*, and nothing is added up over them. Weights may be negative (spectral estimates): the sign of Z is returned.
+Every word is the modifier of one arc, so a constant factor for each word changes only Z. The factor is chosen, and
+adjusted if needed, so that products of hundreds of small numbers stay inside float64.
 
 :func:`best_heads` decodes marginals: the projective tree with the highest sum of arc scores (Eisner 2000),
 
@@ -58,7 +59,7 @@ def inside_outside(
     tops, arcs, stops, log_shift = _bounded(root, arc_scores, stop_scores)
     log_scale = 0.0
     for _ in range(RETRIES):
-        links, halves, closed, largest, reached = _inside(symbols, initial, operators, final, arcs, stops)
+        links, halves, closed, linked, live, largest, reached = _inside(symbols, initial, operators, final, arcs, stops)
         if reached == n:
             break
         # Values at distance s hold s factors of each kind, so they grow by this factor with each step of distance.
@@ -71,7 +72,7 @@ def inside_outside(
     if z == 0.0 or not np.isfinite(z) or reached < n:
         return 0.0, -np.inf, np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
     roots, arc_marginals, stop_marginals = _outside(
-        symbols, tops / z, operators, final, arcs, stops, links, halves, closed
+        symbols, tops / z, operators, final, arcs, stops, links, halves, closed, linked, live
     )
     return np.sign(z), np.log(abs(z)) + log_shift + log_scale * (n - 1), roots, arc_marginals, stop_marginals
 
@@ -114,14 +115,17 @@ def _inside(
     final: np.ndarray,
     arcs: np.ndarray,
     stops: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, int]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, int]:
     """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value, and the distance reached.
 
-    That distance is n unless values leave the safe range earlier.
+    Before these two: which links and which halves are not dead, (2, n, n) bool. The distance is n unless values leave
+    the safe range earlier.
     """
     n, m = len(symbols), initial.shape[2]
     links, halves = np.zeros((2, n, n, m)), np.zeros((2, n, n, m))
     closed = np.zeros((2, n, n))
+    linked, live = np.zeros((2, n, n), np.bool_), np.zeros((2, n, n), np.bool_)
+    live[:, :, 0] = True
     summed = np.empty(m)
     for d in range(2):
         for i in range(n):
@@ -136,28 +140,33 @@ def _inside(
             for i in range(n - w) if d == RIGHT else range(w, n):
                 j = i + away * w
                 # link(i, j) = arc(i, j) (sum_k half(i, k) closed(j, k + 1)) A_j                        (equation 5)
-                summed[:] = 0.0
-                for s in range(w):
-                    inner = closed[1 - d, j, w - 1 - s]
+                if arcs[d, i, w] != 0.0:
+                    summed[:] = 0.0
+                    for s in range(w):
+                        if live[d, i, s] and live[1 - d, j, w - 1 - s]:
+                            linked[d, i, w] = True
+                            inner = closed[1 - d, j, w - 1 - s]
+                            for q in range(m):
+                                summed[q] += halves[d, i, s, q] * inner
+                    weights = operators[d, symbols[i], symbols[j]]
+                    link = links[d, i, w]
                     for q in range(m):
-                        summed[q] += halves[d, i, s, q] * inner
-                weights = operators[d, symbols[i], symbols[j]]
-                link = links[d, i, w]
-                for q in range(m):
-                    share = summed[q] * arcs[d, i, w]
-                    for p in range(m):
-                        link[p] += share * weights[q, p]
+                        share = summed[q] * arcs[d, i, w]
+                        for p in range(m):
+                            link[p] += share * weights[q, p]
                 # half(i, j) = sum_k link(i, k) closed(k, j)                                             (equation 4)
                 half = halves[d, i, w]
                 for s in range(1, w + 1):
-                    outer = closed[d, i + away * s, w - s]
-                    for q in range(m):
-                        half[q] += links[d, i, s, q] * outer
+                    if linked[d, i, s] and live[d, i + away * s, w - s]:
+                        live[d, i, w] = True
+                        outer = closed[d, i + away * s, w - s]
+                        for q in range(m):
+                            half[q] += links[d, i, s, q] * outer
                 closed[d, i, w] = np.dot(half, final[d, symbols[i]]) * stops[d, i, w]
                 largest = max(largest, abs(closed[d, i, w]))
         if largest > HUGE or 0.0 < largest < TINY:
-            return links, halves, closed, largest, w
-    return links, halves, closed, 1.0, n
+            return links, halves, closed, linked, live, largest, w
+    return links, halves, closed, linked, live, 1.0, n
 
 
 @njit(nogil=True, inline="always")
@@ -171,6 +180,8 @@ def _outside(
     links: np.ndarray,
     halves: np.ndarray,
     closed: np.ndarray,
+    linked: np.ndarray,
+    live: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Marginals of roots (n,), arcs and stops (2, n, n): each value times the derivative of Z by it, over Z.
 
@@ -189,11 +200,15 @@ def _outside(
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):
+                if not live[d, i, w]:
+                    continue
                 half = out_halves[d, i, w]
                 share = out_closed[d, i, w] * stops[d, i, w]
                 for q in range(m):
                     half[q] += share * final[d, symbols[i], q]
                 for s in range(1, w + 1):
+                    if not (linked[d, i, s] and live[d, i + away * s, w - s]):
+                        continue
                     outer = closed[d, i + away * s, w - s]
                     total = 0.0
                     for q in range(m):
@@ -204,6 +219,8 @@ def _outside(
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):
+                if not linked[d, i, w]:
+                    continue
                 j = i + away * w
                 weights = operators[d, symbols[i], symbols[j]]
                 for q in range(m):
@@ -212,6 +229,8 @@ def _outside(
                         total += weights[q, p] * out_links[d, i, w, p]
                     summed[q] = total * arcs[d, i, w]
                 for s in range(w):
+                    if not (live[d, i, s] and live[1 - d, j, w - 1 - s]):
+                        continue
                     inner = closed[1 - d, j, w - 1 - s]
                     total = 0.0
                     for q in range(m):

@@ -108,9 +108,17 @@ def _find_places(
     return last + len(between)
 
 
+def pair_scores(pairs: Pairs, table: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+    """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32.
+
+    Pairs that are not ``wanted``, (2, n, n) bool, have score 0.
+    """
+    n = len(pairs.kinds)
+    return _pair_scores(pairs, table, np.ones((2, n, n), np.bool_) if wanted is None else wanted)
+
+
 @njit(cache=True, nogil=True)
-def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
-    """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32."""
+def _pair_scores(pairs: Pairs, table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     # Taken out of the tuple once: numba counts references each time.
     here, there, grades, graded, attributes, agreeing, kinds, first = pairs
     _, n, n_templates = here.shape
@@ -122,6 +130,8 @@ def pair_scores(pairs: Pairs, table: np.ndarray) -> np.ndarray:
         for i in range(n):
             between, n_between = _kinds_outwards(kinds, i, away)
             for s in range(first, n - i if d == 1 else i + 1):
+                if not wanted[d, i, s]:
+                    continue
                 known = between[: n_between[s]]
                 j = i + away * s
                 agreement = agreement_key(attributes, i, j)
