@@ -3,8 +3,9 @@
 An LSTM and a GRU are trained here on three PAutomaC problems and on strings of three of Tomita's languages that no
 trigram can tell from their neighbours. Each is then a next-symbol oracle for ``Automaton.from_function``, and nothing
 else of it is used. The trigram is learned from strings drawn from the network, and so is scikit-splearn's automaton,
-with the best of up to sixteen settings by the test strings themselves (its values need not sum to 1). Perplexities are
-per symbol, the end included, on other strings drawn from the network. Needs torch. Quick: one problem, one language.
+with the best of up to sixteen settings by the test strings themselves. Perplexities are per symbol, the end included,
+on other strings drawn from the network; scikit-splearn, whose values are not probabilities, is compared by PAutomaC's
+score. Needs torch. Quick: one problem, one language.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from benchmarks.measure import Row, data_folder, row
 from spectragram.automata import DFA, WFA, Automaton
 from spectragram.data.inputs import as_strings
 from spectragram.data.pautomac import read_pautomac, write_pautomac
+from spectragram.metrics import pautomac_scores
 
 PROBLEMS = (29, 31, 39)
 TOMITA = ("no odd zeros after odd ones", "even zeros and ones", "zeros minus ones mod 3")
@@ -95,24 +97,42 @@ def _rows(name: str, strings: Strings, n_symbols: int, cell: str, peer: bool) ->
     yield row(name, "perplexity above the network's", ours, WANTED * trigrams, "a tenth of a trigram's")
     yield row(name, "share of the trigram's difference", ours / trigrams, WANTED, "goal")
     if peer:
-        yield row(
-            name, "the same, scikit-splearn / ours", _splearn(drawn, tested, events, own) / ours, 1.0, "", "higher"
-        )
+        log_probs = {"ours": model.log_prob(tested), "trigram": trigram.log_prob(tested)}
+        yield from _beside_splearn(name, drawn, tested, network.log_probs(tested), log_probs)
     yield row(name, "states", float(model.extraction_.n_states))
     yield row(name, "queries", float(model.extraction_.n_queries))
     yield row(name, "seconds of extraction, CPU", seconds)
     yield row(name, "seconds of training, CPU", trained)
 
 
-def _splearn(drawn: Strings, tested: Strings, events: int, own: float) -> float:
-    """How far scikit-splearn's best setting is from the network, in perplexity."""
+def _beside_splearn(
+    name: str, drawn: Strings, tested: Strings, true: np.ndarray, ours: dict[str, np.ndarray]
+) -> Iterator[Row]:
+    """PAutomaC's score above that of the network, as a share of the trigram's, next to scikit-splearn's best setting.
+
+    The values of scikit-splearn are not probabilities (those of a block of substrings are expected counts), so they
+    have no perplexity. PAutomaC's score divides the values of both sides by their sum over the distinct test strings.
+    """
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("train", "test")]
         corpus = as_strings(drawn)
         write_pautomac(corpus, paths[0])
         write_pautomac(as_strings(tested, corpus.vocabulary), paths[1])
         found = ENVIRONMENT.call(SCRIPT, "all", *map(str, paths))
-    return min(_perplexity(np.log(one["values"]), events) for one in found) - own
+    distinct = [tested.index(string) for string in dict.fromkeys(tested)]
+
+    def above(log_probs: np.ndarray) -> float:
+        sides = (np.exp(side[distinct] - side[distinct].max()) for side in (true, log_probs))
+        scores = pautomac_scores(*sides)
+        return scores["pautomac"] - scores["pautomac_bound"]
+
+    theirs = [above(np.log(one["values"])) for one in found]
+    best = int(np.argmin(theirs))
+    rank, version, length = found[best]["settings"]
+    trigrams = above(ours["trigram"])
+    chosen = f"scikit-splearn, best of {len(found)}: rank {rank}, {version}, length {length}"
+    yield row(name, "PAutomaC score, share", above(ours["ours"]) / trigrams, theirs[best] / trigrams, chosen)
+    yield row(name, "seconds of scikit-splearn's best setting", found[best]["seconds"])
 
 
 def _perplexity(log_probs: np.ndarray, events: int) -> float:
