@@ -159,3 +159,13 @@ def test_a_summary_that_cannot_be_shown_is_refused(parts: Any, tmp_path: Path) -
     storage.write(tmp_path / "hostile.sgm", "automaton", header, stored.arrays)
     with pytest.raises(ModelFileError, match=r"value 'summary\.parts"):
         load(tmp_path / "hostile.sgm")
+
+
+def test_an_observation_without_columns_is_refused(tmp_path: Path) -> None:
+    stored = storage.read(GOLDEN / "tagger.sgm")
+    keys = list(stored.arrays["lexicon.keys"])
+    exact = next(i for i, key in enumerate(keys) if key.startswith("0"))
+    keys[exact] = "0"
+    storage.write(tmp_path / "hostile.sgm", "tagger", stored.header, stored.arrays | {"lexicon.keys": keys})
+    with pytest.raises(ModelFileError, match="lack columns"):
+        load(tmp_path / "hostile.sgm")

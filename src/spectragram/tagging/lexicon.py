@@ -121,6 +121,11 @@ class Lexicon:
         split = ((node, key.split(SEPARATOR)) for node, key in enumerate(self.tree.keys))
         return [(node, tuple(parts[1:])) for node, parts in split if parts[0] in (EXACT, INITIAL)]
 
+    def has_columns(self, n_columns: int) -> bool:
+        """Whether all observations seen in training have at least so many columns."""
+        # Both marks of observations begin with that of EXACT, and no class does.
+        return all(key.count(SEPARATOR) >= n_columns for key in self.tree.keys if key.startswith(EXACT))
+
     def words(self) -> frozenset[str]:
         """First columns of all observations seen in training."""
         return frozenset(observation[0] for _, observation in self.exact())

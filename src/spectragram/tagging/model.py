@@ -304,6 +304,8 @@ class Model:
             raise ValueError("labels and members do not fit together")
         if any(m.factors is not None and m.factors.n_columns > int(values["n_columns"]) for m in members):
             raise ValueError("factors look at columns that observations do not have")
+        if not lexicon.has_columns(int(values["n_columns"])):
+            raise ValueError("observations of the lexicon lack columns")
         return cls(
             labels,
             int(values["n_columns"]),
