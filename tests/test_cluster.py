@@ -388,7 +388,7 @@ def test_an_interrupt_ends_workers_and_writes_nothing(tmp_path: Path) -> None:
         time.sleep(1.0)
         os.killpg(command.pid, signal.SIGINT)  # as a terminal does: to the whole group
         _, complaints = command.communicate(timeout=60)
-        assert command.returncode == 130
+        assert command.returncode == 130, complaints
         assert "\ninterrupted\n" in complaints
         assert "Traceback" not in complaints
         assert wait_until(lambda: not processes_of(command.pid), 20)

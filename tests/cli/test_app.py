@@ -150,6 +150,20 @@ def test_interrupt_leaves_a_short_message(tmp_path: Path) -> None:
     assert error.strip() == "interrupted"
 
 
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX signals")
+def test_an_interrupt_inside_a_finalizer_is_not_lost(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys, time, spectragram.cli.lm as lm\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Finalized:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGINT); time.sleep(1)\n"
+        "def slow():\n    Finalized(); time.sleep(20)\n"
+        "lm.demo = slow; sys.argv = ['spectragram', 'demo', 'lm']\n"
+        "from spectragram.cli import run; run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr.strip()) == (130, "interrupted")
+
+
 def test_names_that_are_written_twice_agree() -> None:
     """Importing them would make every command slow to start."""
     from spectragram.cli import app as cli

@@ -160,6 +160,16 @@ def test_an_interrupted_count_goes_on_where_it_was(text: Path, tmp_path: Path, m
         count_files(text, max_size=50, checkpoint=kept)
 
 
+@pytest.mark.parametrize("job", [3, True, [1, 2]])
+def test_counts_whose_job_is_no_table(text: Path, tmp_path: Path, job: object) -> None:
+    kept = tmp_path / "counts"
+    count_files(text, max_size=50, checkpoint=kept)
+    stored = storage.read(kept)
+    storage.write(kept, stored.kind, stored.header | {"job": job}, stored.arrays)
+    with pytest.raises(ModelFileError, match="job is not a table"):
+        count_files(text, max_size=50, checkpoint=kept)
+
+
 @pytest.mark.parametrize(
     ("content", "problem"),
     [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import io
 import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from functools import wraps
@@ -61,12 +63,21 @@ def _complain(message: str) -> int:
 
 def run() -> None:
     """Entry point of the console script."""
+    sys.unraisablehook = _interrupt_again
     status = main()
     if status == INTERRUPTED:
         # Threads may still be in compiled code that works on memory which an orderly end would free.
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
+
+
+def _interrupt_again(lost: Any) -> None:
+    """Raise an interrupt once more that arrived where Python drops exceptions: in finalizers and garbage collections."""
+    if lost.exc_type is KeyboardInterrupt:
+        threading.Timer(0.01, _thread.interrupt_main).start()  # at once, it would be raised and lost in here
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def careful(command: Callable[..., None], *, whole: bool = False) -> Callable[..., None]:

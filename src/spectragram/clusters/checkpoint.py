@@ -66,7 +66,10 @@ class Checkpoint:
         if stored.kind not in (COUNTS_KIND, WORDS_KIND):
             raise ModelFileError(f"holds '{stored.kind}'", path=path, remedy="give another file for the counts")
         complete = stored.header.get("complete")
-        wanted, found = dict(self._job), dict(stored.header.get("job") or {})
+        job = stored.header.get("job") or {}
+        if not isinstance(job, dict):
+            raise ModelFileError("its content is not counts (job is not a table)", path=path, remedy="delete it")
+        wanted, found = dict(self._job), dict(job)
         counts = PairCounts.from_stored(stored, path) if stored.kind == COUNTS_KIND else None
         if complete:  # how the text was cut into shards no longer matters
             wanted.pop("n_shards")

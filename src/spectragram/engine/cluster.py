@@ -157,13 +157,14 @@ def _local_cluster(n_workers: int) -> Any:
     from multiprocessing import resource_tracker
 
     import distributed
+    from distributed.gc import disable_gc_diagnosis
 
     resource_tracker.ensure_running()  # when it starts, it lets Ctrl-C through again
     blocked = {signal.SIGINT} if hasattr(signal, "pthread_sigmask") else set()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked) if blocked else set()
     try:
         # The threads that start now, and all processes that they will start, have Ctrl-C blocked for good.
-        return distributed.LocalCluster(  # type: ignore[no-untyped-call]
+        cluster = distributed.LocalCluster(  # type: ignore[no-untyped-call]
             n_workers=n_workers,
             threads_per_worker=1,
             host="127.0.0.1",
@@ -173,6 +174,9 @@ def _local_cluster(n_workers: int) -> Any:
     finally:
         if blocked:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    # Its statistics of garbage collections are Python code in which an interrupt would be lost.
+    disable_gc_diagnosis(force=True)  # type: ignore[no-untyped-call]
+    return cluster
 
 
 def _local_workers(where: str) -> int:
