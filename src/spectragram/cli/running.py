@@ -73,9 +73,9 @@ def run() -> None:
 
 
 def _interrupt_again(lost: Any) -> None:
-    """Raise an interrupt once more that arrived where Python drops exceptions: in finalizers and garbage collections."""
+    """Raise an interrupt again that came where Python drops exceptions: in finalizers and garbage collections."""
     if lost.exc_type is KeyboardInterrupt:
-        threading.Timer(0.01, _thread.interrupt_main).start()  # at once, it would be raised and lost in here
+        threading.Timer(0.01, _thread.interrupt_main).start()  # at once, it would be lost in here
     else:
         sys.__unraisablehook__(lost)
 
