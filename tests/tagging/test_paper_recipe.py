@@ -154,6 +154,17 @@ def test_segments_never_go_back() -> None:
     assert (np.diag(within) > 0).all()
 
 
+def test_a_pair_never_seen_is_nearly_impossible_but_does_not_lose_the_sequence() -> None:
+    X = [["u", "v", "w"]] * 9 + [["w", "v", "u"]] * 9
+    Y = [["A", "B", "B"]] * 9 + [["B", "B", "A"]] * 9
+    given = [["u", "u", "v"]]  # A is never followed by A, and u is never B
+    for learner in ("hmm", "spectral"):
+        tagger = Tagger(1, recipe="paper", learner=learner).fit(X, Y)
+        found = tagger.predict(given)
+        assert found.diagnostics["fallbacks"] == 0
+        assert sorted(found[0][:2]) == ["A", "B"]
+
+
 def test_every_step_between_the_recipes_is_a_parameter(data: Data) -> None:
     steps = list(recipe_steps(RECIPES))
     assert {name for name, _, _ in steps} <= set(Tagger().get_params())

@@ -159,6 +159,8 @@ def tree_value(parser: ConstituencyParser, tree: Tree) -> float:
             return vectors[tags.tolist().index(a), : operators.n_states[a]] * share
         left, right = node.children
         rule = [a, labels.index(left.label), labels.index(right.label)]
+        if rule not in rules:  # it was not sampled
+            return np.zeros(operators.n_states[a])
         start, shape = operators.binary_start[rules.index(rule)], operators.n_states[rule]
         tensor = operators.binary[start : start + shape.prod()].reshape(shape)
         return np.einsum("xyz,y,z->x", tensor, inside(left), inside(right))

@@ -107,8 +107,9 @@ def learn_spectral(training: Training, seed: int, noise: float = 0.0) -> Member:
     )
     destiny = inverted(across, labels, settings.ridge)
     destiny = with_constant(destiny) if constant else destiny
-    root = np.zeros((training.n_labels, destiny.shape[1]))
-    root[:, :1] = float(constant)
+    # A label that no token of this class has takes its mean vector, times the vanishing P(a|x) of such a pair.
+    counts = np.maximum(np.bincount(labels, minlength=training.n_labels), 1)
+    root = np.stack([np.bincount(labels, column, training.n_labels) / counts for column in destiny.T], axis=1)
     cells, sizes = training.cells, samples.observed_sizes
     emissions = CellVectors(
         cells.back_off(cells.add_up(destiny), root, per="cell", kappa=max(settings.class_pull, NOTHING)),
