@@ -32,6 +32,8 @@ MAX_STATES = 200
 """Chosen by hand to bound the time of merging, which compares every blue state with every red one."""
 CONCENTRATION = 0.5
 """Parameter of the Dirichlet distribution: Jeffreys' prior. Not tuned."""
+UNDONE, KEPT = np.bool_(False), np.bool_(True)
+"""What becomes of a merge. They have a type because numba compiles a kernel once more for every plain constant."""
 
 
 def merge_states(
@@ -86,15 +88,15 @@ def _red_blue(
         if source < 0:
             return red[:n_red].copy()
         blue = target[source, symbol]
-        best, best_score = -1, -np.inf
+        best, best_score = np.int64(-1), -np.inf
         for i in range(n_red):
             target[source, symbol] = red[i]
-            score = _fold(target, counts, red[i], blue, per_symbol, per_state, pairs, log, added, False)
+            score = _fold(target, counts, red[i], blue, per_symbol, per_state, pairs, log, added, UNDONE)
             if score > best_score:
                 best, best_score = red[i], score
         if best_score > 0.0 or n_red == max_states or most < min_evidence:
             target[source, symbol] = best
-            _fold(target, counts, best, blue, per_symbol, per_state, pairs, log, added, True)
+            _fold(target, counts, best, blue, per_symbol, per_state, pairs, log, added, KEPT)
         else:
             target[source, symbol] = blue
             red[n_red], is_red[blue] = blue, True

@@ -69,9 +69,9 @@ def _normalise(
         )
     for u in range(len(rules_unary)):
         a, b = rules_unary[u]
-        _smooth_rows(unary, p_unary, unary_start[u], n_states[a], n_states[b], top, state_start[a], smooth)
+        _smooth_rows(unary, p_unary, unary_start[u], n_states[a], np.int64(n_states[b]), top, state_start[a], smooth)
     for a in range(len(n_states)):
-        _smooth_rows(kept, p_kept, state_start[a], n_states[a], 1, top, state_start[a], smooth)
+        _smooth_rows(kept, p_kept, state_start[a], n_states[a], np.int64(1), top, state_start[a], smooth)
     return p_binary, p_unary, p_kept
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spectragram.engine.kernels import REORDER
+from spectragram.engine.kernels import REORDER, largest_of
 from spectragram.inference.chart_rules import Forest, Operators, Rules
 
 __all__ = ["Posteriors", "forest_posteriors"]
@@ -55,11 +55,11 @@ def _inside(
 ) -> None:
     """Inside base case and recursion: fill ``alpha`` (flat, item t at ``offset[t]``), the power of two of each span."""
     spans, first_item, first_edge, first_link, items, edges, links = forest
-    largest_states = operators.n_states.max()
+    largest_states = largest_of(operators.n_states)
     outer = np.empty(largest_states * largest_states)
     used = 0
     for s in range(len(spans)):
-        e, last = first_edge[s], first_edge[s + 1]
+        e, last = np.int64(first_edge[s]), first_edge[s + 1]  # as _climb_rule returns it: one type
         base = np.int64(0)
         if spans[s, 1] - spans[s, 0] == 1:
             for t in range(first_item[s], first_item[s + 1]):
@@ -75,7 +75,9 @@ def _inside(
         while e < last:
             e = _climb_rule(rules.binary, operators, items, upto, e, base, exponent, offset, alpha, outer)
         own = alpha[offset[first_item[s]] : offset[first_item[s + 1]]]
-        largest = np.abs(own).max() if len(own) else 0.0
+        largest = 0.0
+        for x in range(len(own)):
+            largest = max(largest, abs(own[x]))
         if largest > 0.0:
             shift = math.frexp(largest)[1]
             own *= math.ldexp(1.0, -shift)
@@ -163,12 +165,12 @@ def _outside(
     """Outside recursion: fill ``beta`` below the roots, and the posteriors of edges and links."""
     spans, _, first_edge, first_link, items, edges, links = forest
     binary = rules.binary
-    largest_states = operators.n_states.max()
+    largest_states = largest_of(operators.n_states)
     outer = np.empty(largest_states * largest_states)
     for s in range(len(spans) - 1, -1, -1):
         own = slice(first_link[s], first_link[s + 1])
         _descend_links(operators, items, links[own], offset, alpha, beta, link_out[own])
-        e, upto = first_edge[s], edges[: first_edge[s + 1]]
+        e, upto = np.int64(first_edge[s]), edges[: first_edge[s + 1]]
         while e < len(upto):
             e = _descend_rule(
                 binary, operators, items, upto, e, exponent[s], exponent, offset, alpha, beta, outer, edge_out

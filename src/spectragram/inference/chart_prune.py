@@ -24,9 +24,13 @@ __all__ = ["coarse_forest", "thin_forest"]
 SLACK = 1.0 - 1e-9
 """The posterior of an item is at least that of each of its edges; this factor keeps rounding from dropping it."""
 
+BOTTOM, TOP, KEPT = np.int64(0), np.int64(1), np.int64(-1)
+"""Layers of items, and the rule of a link that keeps its item. They have a type because numba compiles a kernel once
+more for every plain number that it is given."""
+
 
 @njit(cache=True, nogil=True)
-def _append(table: np.ndarray, used: int, a: int | np.int64, b: int | np.int64, c: int, d: int) -> np.ndarray:
+def _append(table: np.ndarray, used: int, a: np.int64, b: np.int64, c: np.int64, d: np.int64) -> np.ndarray:
     """Write a row of four into ``table``, or into a copy twice as long if all rows are used; returns the table."""
     if used == len(table):
         bigger = np.empty((2 * used, 4), np.int32)
@@ -51,7 +55,7 @@ def _prune(
     outside = np.zeros((n_cells, n_symbols))
     under = np.empty(n_symbols)
     items, links, edges = np.empty((256, 4), np.int32), np.empty((256, 4), np.int32), np.empty((1024, 4), np.int32)
-    n_items = n_links = n_edges = 0
+    n_items = n_links = n_edges = np.int64(0)
     whole = span_id(0, n)
     total = 0.0
     for a in range(n_symbols):
@@ -99,12 +103,12 @@ def _open_span(
         if above <= 0.0 or above * top[a] < threshold * SLACK:
             outside[cell, a] = 0.0
             continue
-        items = _append(items, n_items, a, 1, i, j)
+        items = _append(items, n_items, np.int64(a), TOP, i, j)
         n_items += 1
         posterior = weights.kept[a] * above * bottom[a]
         if posterior > 0.0 and posterior >= threshold and (row < 0 or mask.kept[row, a]):
             under[a] += weights.kept[a] * above
-            links = _append(links, n_links, a, -1, i, j)
+            links = _append(links, n_links, np.int64(a), KEPT, i, j)
             n_links += 1
     if n_items == before:
         return items, n_items, links, n_links
@@ -118,7 +122,7 @@ def _open_span(
                 links = _append(links, n_links, np.int64(rules.by_child[u, 0]), np.int64(rules.by_child[u, 1]), i, j)
                 n_links += 1
         if under[b] > 0.0:
-            items = _append(items, n_items, b, 0, i, j)
+            items = _append(items, n_items, np.int64(b), BOTTOM, i, j)
             n_items += 1
     return items, n_items, links, n_links
 

@@ -114,16 +114,17 @@ def _scale_terms(
     (n_all_states + 1,).
     """
     largest = np.zeros(vectors.shape[1], np.float32)
-    tagged = np.zeros(len(rows), np.bool_)
+    tagged, n_tagged = np.empty(len(rows), np.int64), 0
     for k in range(len(rows)):
         vector, factor = vectors[rows[k]], factors[k]
         total = np.float32(0.0)
         for x in range(n_tag_states):
             total = max(total, abs(vector[x]))
-        tagged[k] = total > 0.0
-        if not tagged[k]:
+        if total <= 0.0:
             tags[k] = 0.0
         else:
+            tagged[n_tagged] = k
+            n_tagged += 1
             for x in range(n_tag_states):
                 tags[k, x] = factor * vector[x]
                 largest[x] = max(largest[x], abs(tags[k, x]))
@@ -132,8 +133,23 @@ def _scale_terms(
             phrases[k, x - n_tag_states] = value
             largest[x] = max(largest[x], abs(value))
     some = np.zeros(len(largest) + 1, np.int64)
-    some[1:] = np.cumsum(largest > 0.0)
-    return np.flatnonzero(tagged), some
+    for x in range(len(largest)):
+        some[x + 1] = some[x] + (1 if largest[x] > 0.0 else 0)
+    return tagged[:n_tagged], some
+
+
+@njit(cache=True, nogil=True)
+def _have_common(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two ascending arrays have an entry in common."""
+    i = j = 0
+    while i < len(first) and j < len(second):
+        if first[i] == second[j]:
+            return True
+        if first[i] < second[j]:
+            i += 1
+        else:
+            j += 1
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -164,7 +180,7 @@ def _gather(
         words_left, some_left = _scale_terms(left, rows[i, :, 0], factors[i], n_tags, left_tags, left_phrases)
         words_right, some_right = _scale_terms(right, rows[i, :, 1], ones, n_tags, right_tags, right_phrases)
         np.dot(left_phrases.T, right_phrases, products)
-        two_words = len(np.intersect1d(words_left, words_right)) > 0
+        two_words = _have_common(words_left, words_right)
         start = 0
         for p in range(len(tensors.pairs)):
             b, n_left, c, n_right = tensors.pairs[p]

@@ -109,7 +109,9 @@ def factored_marginals(
     potentials = np.zeros((n, len(initial)))
     log_sum = 0.0
     for i in range(n):
-        top = scores[i].max()
+        top = -np.inf
+        for a in range(n_labels):
+            top = max(top, scores[i, a])
         log_sum += top
         for k in range(n_possible[i]):
             a = labels[i, k]
@@ -201,7 +203,8 @@ def _backward(
     last = 0.0
     for k in range(n_possible[n - 1]):
         a = labels[n - 1, k]
-        marginals[n - 1, a] = (alpha[n - 1, starts[a] : starts[a + 1]] * final[starts[a] : starts[a + 1]]).sum()
+        for s in range(starts[a], starts[a + 1]):
+            marginals[n - 1, a] += alpha[n - 1, s] * final[s]
         last += marginals[n - 1, a]
     if not last > 0.0:
         return 0.0
@@ -228,7 +231,8 @@ def _backward(
                     reached[j] += message[j]
                     mass[a, b] += forward[j] * message[j]
                 total += mass[a, b]
-            largest = max(largest, reached.max())
+            for j in range(size):
+                largest = max(largest, reached[j])
         if not total > 0.0:
             return 0.0
         for k in range(n_possible[i - 1]):

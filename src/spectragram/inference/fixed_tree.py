@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from spectragram.engine.kernels import largest_of
 from spectragram.inference.chart_rules import Operators
 
 __all__ = ["Counts", "Nodes", "expected_counts", "tree_values"]
@@ -131,7 +132,7 @@ def _largest_tree(tree_start: np.ndarray) -> int:
 @njit(cache=True, nogil=True)
 def tree_values(operators: Operators, lexical: np.ndarray, nodes: Nodes) -> tuple[np.ndarray, np.ndarray]:
     """Figure 2: sign and log absolute value of every tree, operators of any sign; two float64 arrays (n_trees,)."""
-    largest = operators.n_states.max()
+    largest = largest_of(operators.n_states)
     size = _largest_tree(nodes.tree_start)
     offset = np.zeros(size + 1, np.int64)
     alpha = np.empty(size * largest)
@@ -282,7 +283,7 @@ def _below_binary(
 def _expected_counts(
     operators: Operators, lexical_vectors: np.ndarray, nodes: Nodes, first_tree: int, last_tree: int
 ) -> tuple[np.ndarray, ...]:
-    largest = operators.n_states.max()
+    largest = largest_of(operators.n_states)
     size = _largest_tree(nodes.tree_start)
     offset = np.zeros(size + 1, np.int64)
     alpha = np.empty(size * largest)

@@ -100,7 +100,9 @@ def _bounded(
     for d in range(2):
         for i in range(n):
             room = n - i if d == RIGHT else i + 1
-            best = stop_scores[d, i, :room].max()
+            best = -np.inf
+            for s in range(room):
+                best = max(best, stop_scores[d, i, s])
             log_shift += best
             for s in range(room):
                 stops[d, i, s] = np.exp(stop_scores[d, i, s] - best)

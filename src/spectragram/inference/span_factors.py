@@ -78,7 +78,7 @@ def span_contexts(
 def _list_brackets(n: int, split: np.ndarray, label: np.ndarray, stack: np.ndarray) -> np.ndarray:
     """Begin, end and label of all brackets of the tree, (n_brackets, 3)."""
     tree = np.empty((2 * n, 3), np.int64)
-    found, depth = 0, 1
+    found, depth = 0, np.int64(1)
     stack[0, 0], stack[0, 1] = 0, n
     while depth:
         depth -= 1
@@ -105,7 +105,7 @@ def _see_children(
     i: int, j: int, split: np.ndarray, label: np.ndarray, tags: np.ndarray, stack: np.ndarray, values: np.ndarray
 ) -> None:
     """What the tree has below a span: labels of phrases are even numbers, tags odd ones."""
-    depth = _push_halves(i, split[span_id(i, j)], j, stack, 0)
+    depth = _push_halves(i, split[span_id(i, j)], j, stack, np.int64(0))
     while depth:
         depth -= 1
         a, b = stack[depth]

@@ -206,8 +206,9 @@ def _depths(tokens: np.ndarray, order: int, start: int) -> np.ndarray:
 def _sort_positions(tokens: np.ndarray, depths: np.ndarray, order: int, n_words: int) -> np.ndarray:
     """Positions in the order of the n-grams that begin there, shorter ones first, int32 (n_tokens,)."""
     n = len(tokens)
-    positions = np.arange(n).astype(np.int32)
-    other = np.empty(n, np.int32)
+    positions, other = np.empty(n, np.int32), np.empty(n, np.int32)
+    for i in range(n):
+        positions[i] = i
     place_of = np.empty(n_words + 2, np.int64)
     for j in range(order - 1, -1, -1):
         place_of[:] = 0
@@ -241,7 +242,8 @@ def _count_nodes(tokens: np.ndarray, depths: np.ndarray, positions: np.ndarray, 
     for r in range(len(positions)):
         i = positions[r]
         same = _in_common(tokens, depths, positions[r - 1], i) if r > 0 else 0
-        sizes[same + 1 : depths[i] + 1] += 1
+        for length in range(same + 1, depths[i] + 1):
+            sizes[length] += 1
     return sizes
 
 

@@ -68,12 +68,14 @@ def simplex_least_squares(
     gram += float(np.trace(gram)) / len(gram) or 1.0
     weights = np.zeros((len(points), len(vertices)))
 
+    slack = tolerance * float(np.abs(gram).max())
+
     def solve(start: int) -> None:
         part = slice(start, start + ROWS_AT_A_TIME)
         targets = (points[part] - centre) @ centred.T
         farthest = np.abs(targets).max(axis=1, keepdims=True)
         targets *= np.minimum(scale, FARTHEST / np.maximum(farthest, np.finfo(float).tiny * FARTHEST))
-        _solve_rows(gram, targets, weights[part], tolerance)
+        _solve_rows(gram, targets, weights[part], slack)
 
     map_threads(solve, range(0, len(points), ROWS_AT_A_TIME), n_jobs)
     totals = weights.sum(axis=1, keepdims=True)
@@ -81,7 +83,7 @@ def simplex_least_squares(
 
 
 @njit(cache=True, nogil=True)
-def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, tolerance: float) -> None:
+def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, slack: float) -> None:
     """(m, m), (n, m), (n, m): fill zero ``weights`` with the minimiser of  g G g' / 2 - b g'  on the simplex."""
     m = len(gram)
     support = np.empty(m, np.int64)
@@ -90,12 +92,13 @@ def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, tole
     solution = np.empty(m)
     ones = np.empty(m)
     slopes = np.empty(m)
-    tolerance = tolerance * np.abs(gram).max()
     for row in range(len(targets)):
         b, gamma = targets[row], weights[row]
-        support[0] = np.argmin(0.5 * np.diag(gram) - b)
+        for h in range(m):
+            slopes[h] = 0.5 * gram[h, h] - b[h]
+        support[0] = _place_of_smallest(slopes)
         gamma[support[0]] = 1.0
-        size, factored = 1, 0
+        size, factored = np.int64(1), np.int64(0)  # with a type: a plain number would be compiled for itself
         for _ in range(4 * m + 10):  # ends by itself; a guard against cycles caused by rounding
             size, factored, level = _walk_to_optimum(
                 gram, b, gamma, support, size, factor, factored, forward, solution, ones
@@ -109,11 +112,20 @@ def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, tole
                     slopes[h] += share * line[h]
             for i in range(size):
                 slopes[support[i]] = 0.0
-            enters = np.argmin(slopes)
-            if slopes[enters] >= -tolerance:
+            enters = _place_of_smallest(slopes)
+            if slopes[enters] >= -slack:
                 break
             support[size] = enters
             size += 1
+
+
+@njit(cache=True, nogil=True)
+def _place_of_smallest(values: np.ndarray) -> int:
+    best = 0
+    for i in range(1, len(values)):
+        if values[i] < values[best]:
+            best = i
+    return best
 
 
 @njit(cache=True, nogil=True)
