@@ -240,7 +240,8 @@ def _claims_of_figure_12(dfa: CountedDFA) -> list[Claim]:
     """Whether punctuation has states of its own, and where the usual ends of modifier sequences lead."""
     stops = dfa.counts[:, -1] / np.maximum(dfa.counts.sum(axis=1), 1.0)
     leading: dict[int, set[str]] = {}
-    last, other = [], []
+    last: list[float] = []
+    other: list[float] = []
     for state, number in np.argwhere(dfa.target >= 0):
         target, symbol = int(dfa.target[state, number]), dfa.symbols[number]
         leading.setdefault(target, set()).add(symbol)
