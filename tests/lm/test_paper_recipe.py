@@ -14,7 +14,6 @@ from spectragram.learning.recipes import recipe_steps
 from spectragram.lm import LanguageModel
 from spectragram.lm.pivot import pivot
 from spectragram.lm.settings import RECIPES, settings_of
-from spectragram.spectral.anchors import find_anchors
 
 M, STEPS = 3, 20
 
@@ -31,6 +30,22 @@ def text() -> list[str]:
     return words
 
 
+def anchors(points: np.ndarray) -> list[int]:
+    """FastAnchorWords: always the point farthest from the affine span of those before; then each again, given all."""
+
+    def farthest(span: list[int]) -> int:
+        base = points[span[0]]
+        Q, _ = np.linalg.qr((points[span[1:]] - base).T)
+        return int((((points - base) - (points - base) @ Q @ Q.T) ** 2).sum(axis=1).argmax())
+
+    found = [int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmax())]
+    while len(found) < M:
+        found.append(farthest(found))
+    for i in range(M):
+        found[i] = farthest(found[:i] + found[i + 1 :])
+    return found
+
+
 def section_8(text: list[str]) -> tuple[list[str], np.ndarray]:
     """Steps 1 and 2: p(w2 | w1) for all pairs of words."""
     words = sorted(set(text))
@@ -41,7 +56,7 @@ def section_8(text: list[str]) -> tuple[list[str], np.ndarray]:
     _, _, Vt = np.linalg.svd(Q.T / np.sqrt(np.outer(p2, p1)))
     phi = Vt[:M].T / np.sqrt(p1)[:, None]
     v = (Q.T / p2[:, None]) @ phi
-    corners = v[find_anchors(v, M, np.arange(len(v)))]
+    corners = v[anchors(v)]
     heavy = 1e6
     q = np.array([nnls(np.vstack([corners.T, heavy * np.ones(M)]), np.append(x, heavy))[0] for x in v])
     q /= q.sum(axis=1, keepdims=True)
