@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ import pytest
 from spectragram.data import Sentence
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
-from spectragram.dependency.constraints import Known
+from spectragram.dependency.constraints import ArcMask, Known
 from spectragram.dependency.encoding import Alphabet
 from spectragram.dependency.factors import Factors, learn_factors, usable_letters
-from spectragram.dependency.model import Member, run_chart
-from spectragram.dependency.partial import short_arcs
+from spectragram.dependency.model import Member, Model, run_chart
+from spectragram.dependency.partial import complete_trees, short_arcs
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
 
@@ -105,6 +106,26 @@ def test_sentences_without_any_whole_tree_are_enough() -> None:
     rng = np.random.default_rng(1)
     parser = DependencyParser(preset="fast", n_jobs=1).fit([with_holes(tree, rng, 0.3) for tree in TRAIN[:60]])
     assert parser.evaluate(TEST)["uas"] > 80
+
+
+def test_a_few_tiny_trees_do_not_complete_the_others() -> None:
+    """Words that happen to be complete sentences know next to nothing about the relations of all others."""
+    given: list[list[Sentence]] = []
+
+    def learn(trees: Sequence[Sentence], _: Sequence[ArcMask | None]) -> Model:
+        given.append(list(trees))
+        return DependencyParser(preset="fast", factors=False, max_iter=1, n_jobs=1).fit(trees).model_
+
+    rng = np.random.default_rng(3)
+    holes = [with_holes(tree, rng, 0.5) for tree in TRAIN[:30]]
+    tiny = [Sentence.from_words(["Hello"], upos=["INTJ"], xpos=["UH"], head=["0"], deprel=["root"])] * 6
+    found, _ = complete_trees([*tiny, *holes], learn)
+    assert [len(trees) for trees in given] == [36], "one round, of all sentences"
+    assert [tree.deprels for tree in given[0][6:]] == [tree.deprels for tree in holes], "only known relations teach"
+    assert all("_" not in (*tree.deprels, *tree.column("head")) for tree in found)
+    given.clear()
+    complete_trees([*TRAIN[30:60], *holes], learn)
+    assert len(given) == 2 and 30 <= len(given[0]) < len(given[1]) == 60, "enough complete ones come first"
 
 
 def test_sentences_without_heads_are_left_out_and_nothing_is_refused() -> None:

@@ -312,22 +312,39 @@ class Model:
         """The tree of every sentence as :meth:`trees` finds it, and the logarithm of its probability."""
 
         def parse(number: int) -> tuple[Parse, float]:
-            columns, mine = encoded.columns(number), None if known is None else known[number]
-            mask = None if mine is None else mine.mask
-            chart, fell_back = parse_one(self.members, self.fallback, columns, mask)
-            value = self.tree_log_probs(columns, chart.best_heads(mask)[None], mask)[0]
-            return self._finished(columns, chart, fell_back, mine), float(value)
+            _, found, value = self.confident_tree(encoded.columns(number), None if known is None else known[number])
+            return found, value
 
         return _map_sentences(parse, len(encoded), n_jobs)
 
-    def tree_log_probs(self, columns: np.ndarray, trees: np.ndarray, mask: ArcMask | None = None) -> np.ndarray:
-        """log p(tree | sentence) of projective trees (m, n), among those of a mask, (m,)."""
+    def confident_tree(self, columns: np.ndarray, known: Known | None = None) -> tuple[Chart, Parse, float]:
+        """The marginals of a sentence, its tree, and the logarithm of the tree's probability."""
+        mask = None if known is None else known.mask
+        require_chart(columns.shape[1])
+        wholes = [member.chart(columns, self.fallback, mask) for member in self.members]
+        chart = average([whole for whole, _ in wholes])
+        value = self.tree_log_probs(columns, chart.best_heads(mask)[None], mask, wholes)[0]
+        fell_back = any(fell_back for _, fell_back in wholes)
+        return chart, self._finished(columns, chart, fell_back, known), float(value)
+
+    def tree_log_probs(
+        self,
+        columns: np.ndarray,
+        trees: np.ndarray,
+        mask: ArcMask | None = None,
+        wholes: Sequence[tuple[Chart, bool]] | None = None,
+    ) -> np.ndarray:
+        """log p(tree | sentence) of projective trees (m, n), among those of a mask, (m,).
+
+        ``wholes`` are the charts of the members with their trees, if they are there already.
+        """
         n = trees.shape[1]
+        used = mask_of((np.arange(n + 1) == trees[..., None]).any(axis=0))
         found = np.full((len(self.members), len(trees)), -np.inf)
         for which, member in enumerate(self.members):
-            whole, fell_back = member.chart(columns, self.fallback, mask)
+            whole, fell_back = wholes[which] if wholes else member.chart(columns, self.fallback, mask)
             grammar = self.fallback if fell_back and self.fallback is not None else member.grammar
-            scores = member.scores(columns)
+            scores = member.scores(columns, used)
             for number, heads in enumerate(trees):
                 one = run_chart(grammar, columns, *scores, mask_of(np.arange(n + 1) == heads[:, None]))
                 if one.sign > 0:

@@ -6,6 +6,7 @@ from typing import Any
 
 from spectragram.data.conllu import Sentence, looks_like_row, parse_conllu
 from spectragram.errors import InputError
+from spectragram.files import plain_number
 from spectragram.serve.formats import sentence_of
 from spectragram.serve.pictures import (
     Options,
@@ -63,6 +64,8 @@ def analyse(shelf: Shelf, name: object, text: object, *, punctuation: bool = Tru
         return [tag_picture(own, tags, marginals, model.labels_) for own, tags, marginals in found]
     if model.kind == "clusters":
         return [_clusters(own, model) for own in words]
+    if model.kind == "hmm":
+        return [_states(own, model) for own in words]
     return surprisals(shelf, name, text, punctuation=punctuation)
 
 
@@ -128,6 +131,18 @@ def _tree(words: list[str], model: Any) -> dict[str, Any]:
     posteriors = model.marginals([words])[0]
     tree = bracket_tree(list(map(escape_word, words)), posteriors, model.model_.labels)
     return tree_picture(tree, posteriors=posteriors, labels=model.labels_, tags=model.tags_)
+
+
+def _states(words: list[str], model: Any) -> dict[str, Any]:
+    """The hidden states behind a sequence of whole numbers, as tags."""
+    if not hasattr(model, "emissionprob_"):
+        raise InputError("this model reads vectors, which cannot be typed here", remedy="use its predict in Python")
+    numbers = [plain_number(word) for word in words]
+    if min(numbers) < 0:
+        raise InputError("this model reads whole numbers", remedy="type numbers with spaces between them: 0 2 1")
+    shares = model.predict_proba(numbers)
+    names = [str(state) for state in range(shares.shape[1])]
+    return tag_picture(words, [names[state] for state in model.predict(numbers)], shares, names)
 
 
 def _clusters(words: list[str], model: Any) -> dict[str, Any]:

@@ -66,6 +66,7 @@ class AnnotationFile:
         self.kind = contents.kind
         self.path = contents.path
         self.records: list[Record] = list(contents.records)
+        self.statuses = [record.status for record in self.records]
         self.versions = [0] * len(self.records)
         """How often each sentence was changed: a step names the version that it was made on."""
         self._texts = [record.text().encode() for record in self.records]
@@ -138,6 +139,7 @@ class AnnotationFile:
         self._stamp = Stamp.of(self.path)
         self._texts = texts
         self.records[change.number] = change.after
+        self.statuses[change.number] = change.after.status
         self.versions[change.number] += 1
 
     def snapshot(self) -> list[Record]:

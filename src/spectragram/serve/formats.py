@@ -56,7 +56,8 @@ def read_annotations(path: Path, kind: str | None = None, *, tag_column: str | N
         raise InputError(f"holds annotation of kind '{found}', not '{kind}'", path=path, remedy="leave out --kind")
     if found == "dependency":
         sentences = list(read_conllu(path))
-        return Contents(found, path, [TreebankRecord(s, tag_column or _tag_column(sentences)) for s in sentences])
+        column = tag_column or _tag_column(sentences)
+        return Contents(found, path, [TreebankRecord(sentence, column) for sentence in sentences])
     if found == "constituency":
         return _read_trees(path)
     return Contents(found, path, [ColumnRecord(sentence) for sentence in _read_columns(path)])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from spectragram.data.conllu import Sentence
 from spectragram.data.trees import Tree
 from spectragram.errors import InputError
@@ -94,15 +96,20 @@ def _tagging(model: Any, sentence: Sentence) -> tuple[Sentence, list[Options] | 
 
 
 def _parsed(whole: Sentence, column: str, parser: Any, options: Any) -> dict[str, Any]:
+    """What ``confidence`` and ``marginals`` say, from one chart."""
+    from spectragram.dependency.constraints import Known
     from spectragram.pipeline.model import with_tags
 
-    given = with_tags(whole)
-    found = parser.confidence([given], constrained=True)[0]
-    marginals = parser.marginals([given], constrained=True)[0]
-    parsed = whole.with_heads(found.sentence.heads, found.sentence.deprels)
+    given, model = parser.read([with_tags(whole)])[0], parser.model_
+    known = Known.of(given, model.labels)
+    chart, tree, log_p = model.confident_tree(model.alphabet.encode([given]).columns(0), known)
     return dependency_picture(
-        parsed, column, head_marginals=marginals, relation_p=found.relations, tag_options=options
-    ) | {"tree_p": float(found.tree)}
+        whole.with_heads(tree.heads, tree.relations),
+        column,
+        head_marginals=known.distributions(chart.head_distributions()),
+        relation_p=tree.relation_confidence,
+        tag_options=options,
+    ) | {"tree_p": float(np.exp(log_p))}
 
 
 def _tags(record: ColumnRecord, model: Any) -> dict[str, Any]:

@@ -53,8 +53,8 @@ class Workbench:
             "name": self.file.path.name,
             "kind": self.file.kind,
             "n": len(records),
-            "order": self._order(records),
-            "statuses": [record.status for record in records],
+            "order": self._order(),
+            "statuses": list(self.file.statuses),
             "labels": self._labels(records),
             "ranked": bool(self._ranked),
         } | self.moment()
@@ -70,12 +70,13 @@ class Workbench:
             "training": self.training.state,
         }
 
-    def _order(self, records: list[Record]) -> list[int]:
+    def _order(self) -> list[int]:
         """Sentences that are not finished first: the most instructive, then the others as they stand in the file."""
-        first = [number for number in self._ranked if records[number].status != "done"]
+        statuses = self.file.statuses
+        first = [number for number in self._ranked if statuses[number] != "done"]
         chosen = set(first)
-        rest = [number for number in range(len(records)) if number not in chosen]
-        return first + sorted(rest, key=lambda number: records[number].status == "done")
+        rest = [number for number in range(len(statuses)) if number not in chosen]
+        return first + sorted(rest, key=lambda number: statuses[number] == "done")
 
     def _labels(self, records: list[Record]) -> dict[str, list[str]]:
         """Labels to choose from: those of the file, most frequent first, of the model, and usual ones."""
@@ -90,7 +91,10 @@ class Workbench:
         found = {}
         for name, own in counts.items():
             frequent = [label for label, _ in own.most_common()]
-            found[name] = list(dict.fromkeys([*frequent, *of_model.get(name, ()), *usual.get(name, ())]))
+            own_labels = [*frequent, *of_model.get(name, ())]
+            # Labels of tokens can be anything: parts of speech are offered while there are no others.
+            more = () if self.file.kind == "tags" and own_labels else usual.get(name, ())
+            found[name] = list(dict.fromkeys([*own_labels, *more]))
         return found
 
     def _labels_of_model(self) -> dict[str, list[str]]:
@@ -108,11 +112,9 @@ class Workbench:
 
     def listed(self, start: int, n: int) -> list[dict[str, Any]]:
         """A part of the list of sentences, in their order."""
-        records = self.file.snapshot()
-        chosen = self._order(records)[max(start, 0) : max(start, 0) + min(max(n, 0), MAX_LISTED)]
-        return [
-            {"number": i, "text": " ".join(records[i].words)[:PREVIEW], "status": records[i].status} for i in chosen
-        ]
+        records, statuses = self.file.records, self.file.statuses
+        chosen = self._order()[max(start, 0) : max(start, 0) + min(max(n, 0), MAX_LISTED)]
+        return [{"number": i, "text": " ".join(records[i].words)[:PREVIEW], "status": statuses[i]} for i in chosen]
 
     # One sentence
 

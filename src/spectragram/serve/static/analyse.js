@@ -4,15 +4,16 @@ import { post } from "/static/api.js";
 import { drawArcs } from "/static/arcs.js";
 import { drawSurprisal, tagRow } from "/static/bars.js";
 import { drawChart, drawTree } from "/static/trees.js";
-import { el, percent, show, trouble } from "/static/dom.js";
+import { el, isRightToLeft, percent, show, trouble } from "/static/dom.js";
 
 const TASKS = {
   pipeline: "words, tags and dependencies", dependency: "dependencies", constituency: "phrase trees", tagger: "tags",
-  clusters: "word clusters", lm: "surprisal", automaton: "surprisal",
+  clusters: "word clusters", lm: "surprisal", automaton: "surprisal", hmm: "hidden states of numbers",
 };
 
-function scrolled(drawing) {
-  return el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture; scrolls sideways" }, drawing);
+function scrolled(drawing, words) {
+  const dir = isRightToLeft(words) ? "rtl" : "ltr"; // scrolls from where the sentence begins
+  return el("div", { class: "scroll", dir, tabindex: "0", role: "group", "aria-label": "Picture; scrolls sideways" }, drawing);
 }
 
 function facts(picture) {
@@ -26,7 +27,7 @@ function facts(picture) {
 }
 
 function clusterRow(picture) {
-  return el("ol", { class: "tags paths" }, picture.words.map((word, i) => {
+  return el("ol", { class: "tags paths", dir: isRightToLeft(picture.words) ? "rtl" : "ltr" }, picture.words.map((word, i) => {
     const path = picture.paths[i];
     const item = el("li", {}, el("span", { class: "form" }, word), el("span", { class: "tag" }, path ?? "unknown"));
     // Words with the same beginning of the path have similar colours.
@@ -36,13 +37,13 @@ function clusterRow(picture) {
 }
 
 function sentence(picture) {
-  if (picture.kind === "dependency") return [scrolled(drawArcs(picture)), facts(picture)];
+  if (picture.kind === "dependency") return [scrolled(drawArcs(picture), picture.words), facts(picture)];
   if (picture.kind === "constituency") {
-    return [scrolled(drawTree(picture)),
-      el("details", { open: true }, el("summary", {}, "Chart of spans"), scrolled(drawChart(picture))),
+    return [scrolled(drawTree(picture), picture.words),
+      el("details", { open: true }, el("summary", {}, "Chart of spans"), scrolled(drawChart(picture), [])),
       el("details", {}, el("summary", {}, "Brackets"), el("pre", {}, picture.brackets))];
   }
-  if (picture.kind === "surprisal") return [scrolled(drawSurprisal(picture))];
+  if (picture.kind === "surprisal") return [scrolled(drawSurprisal(picture), picture.words)];
   if (picture.kind === "clusters") return [clusterRow(picture)];
   return [tagRow(picture)];
 }

@@ -16,6 +16,7 @@ const COMMON = [
 ];
 const POLL = 600; // milliseconds between questions about a training that runs
 const QUEUE = 14;
+const MISSING = { dependency: "tags, heads and relations", constituency: "tags and labels", tags: "labels" };
 
 class Session {
   constructor(main, corpus) {
@@ -51,7 +52,8 @@ class Session {
 
   /** Do one thing after the other; what goes wrong is told and stops nothing. */
   serial(work) {
-    this.queue = this.queue.then(work).catch((error) => this.fail(error));
+    this.stage.setAttribute("aria-busy", "true"); // shown as such when it takes long
+    this.queue = this.queue.then(work).catch((error) => this.fail(error)).then(() => this.stage.removeAttribute("aria-busy"));
     return this.queue;
   }
 
@@ -98,7 +100,7 @@ class Session {
       announce("accepted");
       this.go(1, true);
     } else if (!this.note.classList.contains("wrong")) {
-      show(this.note, "Something is still unknown: choose tags, heads and relations for the rest.");
+      this.tell(`Something is still unknown: choose ${MISSING[this.corpus.kind]} for the rest.`);
     }
   }
 
@@ -108,12 +110,19 @@ class Session {
     if (unfinished) {
       const later = [...order.slice(this.place + 1), ...order.slice(0, this.place)];
       const next = later.find((number) => statuses[number] !== "done");
-      if (next === undefined) announce("all sentences are done");
+      if (next === undefined) this.tell("All sentences are done.");
       else this.open(next);
       return;
     }
     const next = order[this.place + by];
     if (next !== undefined) this.open(next);
+    else this.tell(by > 0 ? "This is the last sentence." : "This is the first sentence.");
+  }
+
+  /** A word under the picture, also for screen readers. */
+  tell(text) {
+    show(this.note, text);
+    announce(text);
   }
 
   update(moment) {
@@ -185,11 +194,11 @@ class Session {
   }
 
   async listed() {
-    const start = Math.max(0, this.place - 2);
+    const start = Math.max(0, Math.min(this.place - 2, this.corpus.n - QUEUE));
     const { sentences } = await get("/api/corpus/list", { start, n: QUEUE });
     show(this.list, sentences.map(({ number, text, status }) =>
       el("li", { class: status, "data-number": number }, el("button", {
-        type: "button", "aria-current": number === this.number ? "true" : null, onclick: () => this.open(number),
+        type: "button", dir: "auto", "aria-current": number === this.number ? "true" : null, onclick: () => this.open(number),
       }, text))));
   }
 

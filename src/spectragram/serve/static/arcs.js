@@ -1,6 +1,6 @@
 // Dependency arcs over words: known ones strong, inferred ones as strong as the model is sure, doubtful ones dashed.
 
-import { isRightToLeft, percent, svg, textWidth } from "/static/dom.js";
+import { isRightToLeft, percent, shortened, svg, textWidth } from "/static/dom.js";
 
 const WORD = 17, SMALL = 11.5, GAP = 20, MARGIN = 18, LEVEL = 25;
 export const DOUBT = 0.6;
@@ -25,7 +25,7 @@ export function levelsOf(heads) {
 function layout(picture) {
   const relations = picture.relations.map((relation) => relation ?? "");
   const widths = picture.words.map((word, i) => Math.max(
-    textWidth(word, WORD), textWidth(picture.tags[i] ?? "·", SMALL), textWidth(relations[i], SMALL) + 8, 22) + GAP);
+    textWidth(shortened(word), WORD), textWidth(picture.tags[i] ?? "·", SMALL), textWidth(relations[i], SMALL) + 8, 22) + GAP);
   const total = widths.reduce((sum, width) => sum + width, 0) + 2 * MARGIN;
   const centres = [];
   let x = MARGIN;
@@ -95,7 +95,7 @@ function word(picture, place, i, selected, doubtful) {
     svg("rect", {
       class: "plate", x: x - place.widths[i] / 2 + 3, y: place.base + 1, width: place.widths[i] - 6, height: 44, rx: 6,
     }),
-    svg("text", { class: "form", x, y: place.base + 20, "text-anchor": "middle" }, picture.words[i]),
+    svg("text", { class: "form", x, y: place.base + 20, "text-anchor": "middle" }, shortened(picture.words[i])),
     svg("text", {
       class: `tag ${known ? "known" : "inferred"}`, x, y: place.base + 37, "text-anchor": "middle",
       opacity: certainty(picture.tag_p?.[i], known),

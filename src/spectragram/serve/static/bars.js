@@ -1,10 +1,17 @@
 // Bars: surprisal over words, and lists of options with their probabilities.
 
-import { el, isRightToLeft, percent, svg, textWidth } from "/static/dom.js";
+import { el, isRightToLeft, percent, shortened, svg, textWidth } from "/static/dom.js";
+
+/** 1, 2 or 5 times a power of ten, so that there are at most six lines: one word can have hundreds of bits. */
+function gridStep(largest) {
+  const power = 10 ** Math.floor(Math.log10(largest / 6));
+  return Math.max(1, [1, 2, 5, 10].map((times) => times * power).find((step) => largest / step <= 6));
+}
 
 /** Bits of every word, and of the end of the sentence where the model predicts it. */
 export function drawSurprisal(picture) {
-  const names = picture.bits.length > picture.words.length ? [...picture.words, "⏹"] : picture.words;
+  const words = picture.words.map(shortened);
+  const names = picture.bits.length > words.length ? [...words, "⏹"] : words;
   const largest = Math.max(1, ...picture.bits.filter((bits) => bits !== null));
   const tall = 150, base = tall + 26;
   const widths = names.map((name) => Math.max(textWidth(name, 15) + 16, 40));
@@ -13,8 +20,7 @@ export function drawSurprisal(picture) {
     class: "surprisal", width: total, height: base + 34, viewBox: `0 0 ${total} ${base + 34}`, role: "img",
     "aria-label": `Surprisal in bits: ${names.map((name, i) => `${name} ${picture.bits[i] ?? "infinite"}`).join(", ")}`,
   });
-  const step = largest > 12 ? 4 : largest > 5 ? 2 : 1;
-  for (let bits = 0; bits <= largest; bits += step) {
+  for (let bits = 0, step = gridStep(largest); bits <= largest; bits += step) {
     const y = base - (bits / largest) * tall;
     drawing.append(
       svg("path", { class: "grid", d: `M36,${y} L${total - 8},${y}` }),
@@ -50,7 +56,7 @@ export function optionBars(options, { onpick = null, label = (name) => name } = 
 /** Words with their tags; the panel below shows what else the word under the pointer, or in focus, could be. */
 export function tagRow(picture) {
   const panel = el("div", { class: "panel", "aria-live": "polite" }, el("p", { class: "quiet" }, "Point at a word to see what else it could be."));
-  const row = el("ol", { class: "tags" }, picture.words.map((word, i) => {
+  const row = el("ol", { class: "tags", dir: isRightToLeft(picture.words) ? "rtl" : "ltr" }, picture.words.map((word, i) => {
     const p = picture.tag_p?.[i];
     const tell = () => {
       const others = picture.options?.tags?.[i] ?? [];

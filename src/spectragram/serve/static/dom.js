@@ -58,6 +58,12 @@ export function textWidth(text, size) {
   return widths.get(key);
 }
 
+/** A long word, such as an address, cut in the middle for pictures. */
+export function shortened(word) {
+  const letters = [...word]; // emoji and rare letters stay whole
+  return letters.length > 30 ? `${letters.slice(0, 18).join("")}…${letters.slice(-8).join("")}` : word;
+}
+
 /** Whether a text runs from right to left: its first letter with a direction decides. */
 export function isRightToLeft(words) {
   const letters = words.join("").match(/\p{L}/u);

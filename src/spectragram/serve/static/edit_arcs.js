@@ -2,7 +2,7 @@
 
 import { DOUBT, drawArcs } from "/static/arcs.js";
 import { chooser } from "/static/chooser.js";
-import { announce, el, isRightToLeft, percent, show, svg } from "/static/dom.js";
+import { announce, el, isRightToLeft, percent, shortened, show, svg } from "/static/dom.js";
 
 export const help = [
   ["← →", "the word before, the next word"],
@@ -62,7 +62,7 @@ export class ArcEditor {
     const i = this.selected - 1, { picture, session } = this;
     const { known } = picture, labels = session.corpus.labels;
     const back = () => this.stage.focus();
-    const place = (head) => (head === 0 ? "0 root" : `${head} ${picture.words[head - 1]}`);
+    const place = (head) => (head === 0 ? "0 root" : `${head} ${shortened(picture.words[head - 1])}`);
     const others = picture.words.map((_, k) => k + 1).filter((word) => word !== this.selected)
       .sort((a, b) => Math.abs(a - this.selected) - Math.abs(b - this.selected)); // near words first
     show(this.details,
@@ -73,7 +73,7 @@ export class ArcEditor {
       }),
       chooser({
         id: "choose-head", title: "Head", key: "h", options: picture.options.heads?.[i], labels: [0, ...others], current: picture.heads[i],
-        known: known.heads[i] !== null, onleave: back, name: place, onpick: (head) => this.attach(this.selected, numbered(head)),
+        known: known.heads[i] !== null, onleave: back, name: place, closed: true, onpick: (head) => this.attach(this.selected, numbered(head)),
       }),
       chooser({
         id: "choose-relation", title: "Relation", key: "r", labels: labels.relations, current: picture.relations[i],

@@ -29,7 +29,7 @@ export class TagEditor {
   render() {
     const { words, tags, tag_p: sure, known } = this.picture;
     this.selected = Math.min(this.selected, words.length);
-    show(this.stage, el("ol", { class: "tags" }, words.map((word, i) => {
+    show(this.stage, el("ol", { class: "tags", dir: isRightToLeft(words) ? "rtl" : "ltr" }, words.map((word, i) => {
       const open = known.tags[i] === null;
       const mark = `${open ? "inferred" : "known"}${open && sure?.[i] < DOUBT ? " doubtful" : ""}${this.selected === i + 1 ? " selected" : ""}`;
       const item = el("li", { class: mark, "data-word": i + 1, onpointerdown: (event) => { event.preventDefault(); this.stage.focus(); this.select(i + 1); } },

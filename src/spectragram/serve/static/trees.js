@@ -1,6 +1,6 @@
 // Phrase trees with a probability for every bracket, and the chart of all probable spans.
 
-import { isRightToLeft, percent, svg, textWidth } from "/static/dom.js";
+import { isRightToLeft, percent, shortened, svg, textWidth } from "/static/dom.js";
 import { DOUBT } from "/static/arcs.js";
 
 const WORD = 17, LABEL = 13, GAP = 18, MARGIN = 16, ROW = 40;
@@ -17,7 +17,7 @@ function widest(node, widths) {
 
 /** Draw a picture of kind "constituency". `range` is the selected [start, end); `chosen` a selected node. */
 export function drawTree(picture, { range = null, chosen = null, mark = () => "inferred" } = {}) {
-  const widths = picture.words.map((word, i) => Math.max(textWidth(word, WORD), textWidth(picture.tags[i] ?? "?", LABEL), 24));
+  const widths = picture.words.map((word, i) => Math.max(textWidth(shortened(word), WORD), textWidth(picture.tags[i] ?? "?", LABEL), 24));
   widest(picture.tree, widths);
   const total = widths.reduce((sum, width) => sum + width + GAP, 0) + 2 * MARGIN;
   const centres = [];
@@ -91,7 +91,7 @@ function leaf(node, x, y, mark, range) {
       class: `tag ${known ? "known" : "inferred"}`, x, y: y + 4, "text-anchor": "middle",
       opacity: known || node.p == null ? 1 : 0.4 + 0.6 * node.p,
     }, node.label),
-    svg("text", { class: "form", x, y: y + 32, "text-anchor": "middle" }, node.word),
+    svg("text", { class: "form", x, y: y + 32, "text-anchor": "middle" }, shortened(node.word)),
     svg("title", {}, `${node.word}, ${node.label}${node.p == null ? "" : ` ${percent(node.p)}`}`));
 }
 
@@ -99,7 +99,7 @@ function leaf(node, x, y, mark, range) {
 export function drawChart(picture) {
   const n = picture.words.length;
   const cell = Math.max(16, Math.min(34, 900 / n));
-  const longest = Math.max(...picture.words.map((word) => textWidth(word, 12)));
+  const longest = Math.max(...picture.words.map((word) => textWidth(shortened(word), 12)));
   const height = n * cell * 0.7 + 16 + longest * 0.72;
   const width = n * cell + 24 + longest * 0.72;
   const baseline = n * cell * 0.7 + 6;
@@ -125,7 +125,7 @@ export function drawChart(picture) {
   }
   picture.words.forEach((word, i) => {
     const x = 12 + (i + 0.5) * cell;
-    drawing.append(svg("text", { class: "form", transform: `translate(${x - 3},${baseline + 10}) rotate(45)` }, word));
+    drawing.append(svg("text", { class: "form", transform: `translate(${x - 3},${baseline + 10}) rotate(45)` }, shortened(word)));
   });
   return drawing;
 }
