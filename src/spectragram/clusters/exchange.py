@@ -52,6 +52,8 @@ def exchange(
     *,
     n_classes: int,
     n_movable: int,
+    n_open: int | None = None,
+    first: int = 0,
     max_passes: int = 10,
     tolerance: float = 1e-4,
     n_jobs: int = 1,
@@ -67,7 +69,12 @@ def exchange(
         Classes to start from, 0 .. n_classes - 1, none of them empty. Not changed.
     n_classes, n_movable : int
         Words n_movable and later (``<unk>``) stay where they are, in the last classes, which no other word enters.
-        No class is ever emptied.
+        No class that words can enter is ever emptied.
+    n_open : int, optional
+        Words enter classes 0 .. n_open - 1 only, and those that are in another one must leave it. By default every
+        word that stays has a class of its own.
+    first : int
+        Words before this one stay where they are as well.
     max_passes, tolerance
         Stop after ``max_passes`` passes, or when one raises the mutual information by less than ``tolerance`` nats.
     n_jobs : int
@@ -83,18 +90,20 @@ def exchange(
     gains : list of float
         By how much each pass raised the mutual information, in nats.
     """
-    n_open = n_classes - (bigrams.n_words - n_movable)
+    if n_open is None:
+        n_open = n_classes - (bigrams.n_words - n_movable)
     classes = Classes.start(bigrams, labels, n_classes, TABLE)
     proposals = np.empty(n_movable, np.int32)
     gains: list[float] = []
     with Threads(n_jobs) as threads:
         for _ in range(max_passes):
             gain = 0.0
-            for first in range(0, n_movable, BLOCK):
-                stop = min(first + BLOCK, n_movable)
-                _propose_block(bigrams, classes, first, stop, n_open, proposals, threads)
-                gain += _move(bigrams, classes, first, stop, proposals, TABLE, SMALLEST_GAIN)
-                report(stop - first)
+            for begin, end in bigrams.stretches(first, n_movable):
+                for start in range(begin, end, BLOCK):
+                    stop = min(start + BLOCK, end)
+                    _propose_block(bigrams, classes, start, stop, n_open, proposals, threads)
+                    gain += _move(bigrams, classes, start, stop, n_open, proposals, TABLE, SMALLEST_GAIN)
+                    report(stop - start)
             gains.append(gain / bigrams.total)
             if after_pass is not None:
                 after_pass(classes.labels, gains)
@@ -138,7 +147,7 @@ def _propose(
     for word in range(first, stop, stride):
         a = k.labels[word]
         proposals[word] = a
-        if k.size[a] == 1:
+        if k.size[a] == 1 and a < n_open:
             continue
         n_s, itself = by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
         n_p, _ = by_class(
@@ -149,7 +158,7 @@ def _propose(
         add_gains(total, k.n, k.step, k.large, p, seen_p, n_p, a, table)
         leaving = loss_of_leaving(k, a, word, bigrams, s, seen_s, n_s, p, seen_p, n_p, itself, table)
         among_own = s[a] + p[a] + itself > 0
-        best = 0.0
+        best = 0.0 if a < n_open else -np.inf
         for c in range(n_open):
             if c != a:
                 gain = total[c] + leaving + margin_gain(k, c, bigrams.left[word], bigrams.right[word], table)
@@ -170,9 +179,16 @@ def _forget(sums: np.ndarray, seen: np.ndarray, n_seen: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _move(
-    bigrams: Bigrams, k: Classes, first: int, stop: int, proposals: np.ndarray, table: np.ndarray, smallest_gain: float
+    bigrams: Bigrams,
+    k: Classes,
+    first: int,
+    stop: int,
+    n_open: int,
+    proposals: np.ndarray,
+    table: np.ndarray,
+    smallest_gain: float,
 ) -> float:
-    """Move the words whose proposal still gains; returns the sum of the gains, in nats times the number of pairs."""
+    """Move words whose proposal still gains, and those that must move; returns the gains, nats times the pairs."""
     m = k.left.size
     s = np.zeros(m, np.int64)
     p = np.zeros(m, np.int64)
@@ -182,7 +198,7 @@ def _move(
     for word in range(first, stop):
         a = k.labels[word]
         c = proposals[word]
-        if a == c or k.size[a] == 1:
+        if a == c or (k.size[a] == 1 and a < n_open):
             continue
         n_s, itself = by_class(bigrams.next_starts, bigrams.following, bigrams.next_counts, word, k.labels, s, seen_s)
         n_p, _ = by_class(
@@ -199,7 +215,7 @@ def _move(
             x = seen_p[i]
             if x != a:
                 gain += nlogn(table, k.n[x, c] + p[x]) - nlogn(table, k.n[x, c])
-        if gain > smallest_gain:
+        if gain > smallest_gain or a >= n_open:
             _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table)
             gained += gain
         _forget(s, seen_s, n_s)

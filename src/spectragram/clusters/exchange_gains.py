@@ -16,6 +16,10 @@ from spectragram.clusters.information import Bigrams, class_table, nlogn, nlogn_
 
 __all__ = ["Classes", "add_gains", "by_class", "corner_gain", "loss_of_leaving", "margin_gain"]
 
+FAR_ABOVE = 16
+"""From counts so many times that of a neighbour on, two terms of a series give the gain to one part in ten thousand,
+far below what decides between classes. Chosen by hand."""
+
 
 class Classes(NamedTuple):
     """A clustering and the sums that go with it; the kernels change them in place.
@@ -98,25 +102,46 @@ def add_gains(
     table: np.ndarray,
 ) -> None:
     """total[c] += f(n(x,c) + s(x)) - f(n(x,c)) for all classes c, summed over the neighbours x except ``skip``."""
-    half = np.uint64(table.shape[0] // 2)
+    size = table.shape[0]
+    half = size // 2
     for i in range(n_seen):
         x = seen[i]
         if x == skip:
             continue
-        s = np.uint64(sums[x])
-        counts = n[x]
+        s = sums[x]
         if s == 1:
             row = step[x]
             for c in range(total.size):
                 total[c] += row[c]
-        elif large[x] or s >= half:
+        elif s >= half or (large[x] and s * (FAR_ABOVE + 1) >= size):
+            counts = n[x]
             for c in range(total.size):
-                total[c] += nlogn(table, counts[c] + sums[x]) - nlogn(table, counts[c])
+                total[c] += nlogn(table, counts[c] + s) - nlogn(table, counts[c])
+        elif large[x]:
+            _add_beyond_table(total, n[x], step[x], s, table)
         else:
             # No branch and no sign: the compiler gathers from the table eight classes at a time.
+            u, unsigned = np.uint64(s), n[x]
             for c in range(total.size):
-                count = np.uint64(counts[c])
-                total[c] += table[count + s] - table[count]
+                count = np.uint64(unsigned[c])
+                total[c] += table[count + u] - table[count]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # a check for division by zero would be a branch
+def _add_beyond_table(total: np.ndarray, counts: np.ndarray, step: np.ndarray, s: int, table: np.ndarray) -> None:
+    """The same where counts may leave the table.
+
+    From n far above s, f grows by s times its slope half way, 1 + log(n + s / 2). That is the step from n to n + 1,
+    1 + log(n + 1 / 2), and the logarithm of a ratio close to 1, of which two terms of the series are enough.
+    """
+    near = FAR_ABOVE * s
+    add, u = np.float32(s), np.uint64(s)
+    for c in range(total.size):
+        count = counts[c]
+        x = (add - np.float32(1)) / (np.float32(2) * np.float32(count) + np.float32(1))
+        far = add * (step[c] + x - x * x * np.float32(0.5))
+        known = np.uint64(min(count, near))
+        total[c] += np.float32(table[known + u] - table[known]) if count <= near else far
 
 
 @njit(cache=True, nogil=True)

@@ -26,7 +26,7 @@ from spectragram.clusters.hierarchy import labels_after, numbered_from_left_to_r
 from spectragram.clusters.information import Bigrams, class_mutual_information, class_table
 from spectragram.clusters.merging import merge_classes
 from spectragram.clusters.model import Model
-from spectragram.clusters.settings import LEARNERS, Settings
+from spectragram.clusters.settings import LEARNERS, LEAST_PASSES, PASS_WORK, Schedule, Settings
 from spectragram.clusters.spectral import spectral_hierarchy, ward_classes, word_vectors
 from spectragram.clusters.unfinished import NOT_KEPT, Unfinished
 from spectragram.engine.progress import Report, progress
@@ -38,6 +38,9 @@ MANY_PAIRS = 20_000_000
 
 Clustering = tuple[np.ndarray, np.ndarray, dict[str, Any]]
 """Clusters of all words (int32), the tree over them (see hierarchy.py), and facts for the summary."""
+
+Start = Callable[[int, int], np.ndarray]
+"""Clusters to start from, 0 .. n_open - 1, given n_open and the number of words, the most frequent ones."""
 
 
 def learn(counts: PairCounts, settings: Settings, unfinished: Unfinished = NOT_KEPT) -> tuple[Model, dict[str, Any]]:
@@ -117,21 +120,46 @@ class _Words:
         return self.n_clusters - self.n_closed
 
     def complete(self, labels: np.ndarray, n_open: int) -> np.ndarray:
-        """Labels of the words, followed by that of ``<unk>``."""
-        return np.concatenate([labels, np.arange(n_open, n_open + self.n_closed)]).astype(np.int32)
+        """Labels of the first words, of those that wait, together in the last class, and of ``<unk>``."""
+        waiting = np.full(self.n_words - len(labels), n_open + self.n_closed)
+        return np.concatenate([labels, waiting, np.arange(n_open, n_open + self.n_closed)]).astype(np.int32)
+
+    def stages(self, schedule: Schedule) -> list[tuple[int, int, int]]:
+        """Numbers of open clusters, of words that move among them, most frequent first, and of passes at most.
+
+        All words take part in the last stage, and in those before it as many as :data:`PASS_WORK` allows: the
+        others wait. That depends on the text and the number of clusters, and not on the machine.
+        """
+        wanted = (int(size * self.n_clusters) - self.n_closed for size in schedule.sizes)
+        sizes = sorted({min(n_open, self.n_words) for n_open in wanted}, reverse=True)
+        found = []
+        for stage, n_open in enumerate(sizes):
+            passes, work = schedule.passes_at(stage, len(sizes)), self._work(n_open)
+            if stage == len(sizes) - 1:
+                affordable = int(schedule.last_passes * PASS_WORK // max(work[-1], 1))
+                found.append((n_open, self.n_words, min(passes, max(LEAST_PASSES, affordable))))
+            else:
+                found.append((n_open, max(n_open, int(np.searchsorted(work, PASS_WORK, side="right"))), passes))
+        return found
+
+    def _work(self, n_classes: int) -> np.ndarray:
+        """What a pass over the first words costs, for each number of them, float array, shape (n_words,)."""
+        starts = self.bigrams.next_starts, self.bigrams.previous_starts
+        beside = sum(np.minimum(np.diff(ends[: self.n_words + 1]), n_classes) for ends in starts)
+        return np.cumsum(beside) * float(n_classes)
 
 
 def _exchange(words: _Words) -> Clustering:
     """Refine from a start that spreads words of similar frequency over all clusters."""
-    return _refine(words, lambda n_open: np.arange(words.n_words) % n_open, {})
+    return _refine(words, lambda n_open, n_words: np.arange(n_words) % n_open, {})
 
 
 def _spectral_exchange(words: _Words) -> Clustering:
     """Refine from the paper's clusters."""
     facts: dict[str, Any] = {}
 
-    def start(n_open: int) -> np.ndarray:
-        labels, facts["gamma"] = ward_classes(words.vectors[: words.n_words], n_open)
+    def start(n_open: int, n_words: int) -> np.ndarray:
+        labels, facts["gamma"] = ward_classes(words.vectors[:n_words], n_open)
         return labels
 
     return _refine(words, start, facts)
@@ -160,7 +188,7 @@ _LEARNERS: dict[str, Callable[[_Words], Clustering]] = dict(
 )
 
 
-def _refine(words: _Words, start: Callable[[int], np.ndarray], facts: dict[str, Any]) -> Clustering:
+def _refine(words: _Words, start: Start, facts: dict[str, Any]) -> Clustering:
     """Refine along each schedule and keep the clustering with the highest mutual information."""
     refined = [_refine_once(words, start, number) for number in range(len(words.settings.schedules))]
     labels, _ = max(refined, key=lambda found: class_mutual_information(words.bigrams, found[0]))
@@ -168,34 +196,34 @@ def _refine(words: _Words, start: Callable[[int], np.ndarray], facts: dict[str, 
     return labels, _hierarchy(words, labels), facts
 
 
-def _refine_once(words: _Words, start: Callable[[int], np.ndarray], number: int) -> tuple[np.ndarray, int]:
+def _refine_once(words: _Words, start: Start, number: int) -> tuple[np.ndarray, int]:
     """From many clusters to few: at each stage merge what costs least, then move words to where they fit best.
 
     Having more clusters than wanted leaves room for corrections. Merging them in several steps, with moves in between,
     ends at a higher mutual information than moving words alone. Returns labels and the number of passes.
     """
     schedule = words.settings.schedules[number]
-    wanted = (int(size * words.n_clusters) - words.n_closed for size in schedule.sizes)
-    sizes = sorted({min(n_open, words.n_words) for n_open in wanted}, reverse=True)
+    stages = words.stages(schedule)
     place = words.unfinished.place(number)
-    labels = words.complete(start(sizes[0]), sizes[0]) if place.labels is None else place.labels
+    labels = words.complete(start(*stages[0][:2]), stages[0][0]) if place.labels is None else place.labels
     n_passes = place.n_passes
-    for stage, n_open in enumerate(sizes):
+    for stage, (n_open, n_movable, most_passes) in enumerate(stages):
         if stage < place.stage:
             continue
         made = place.passes if stage == place.stage else 0
         if stage > 0 and made == 0:
-            labels = _merge(words, labels, sizes[stage - 1], n_open)
-        left = schedule.passes_at(stage, len(sizes)) - made
-        n_classes = n_open + words.n_closed
+            labels = _merge(words, labels, stages[stage - 1][0], n_open)
+            labels = _enter(words, labels, stages[stage - 1][1], n_movable, n_open)
+        left = most_passes - made
         if left > 0 and not (made and place.last_gain < schedule.tolerance):
             keep = partial(words.unfinished.keep, number, stage, made, n_passes)
-            with words.progress(f"moving words among {n_classes} classes", left * words.n_words) as report:
+            with words.progress(f"moving words among {n_open + words.n_closed} classes", left * n_movable) as report:
                 labels, gains = exchange(
                     words.bigrams,
                     labels,
-                    n_classes=n_classes,
-                    n_movable=words.n_words,
+                    n_classes=int(labels.max()) + 1,
+                    n_movable=n_movable,
+                    n_open=n_open,
                     max_passes=left,
                     tolerance=schedule.tolerance,
                     n_jobs=words.settings.n_jobs,
@@ -207,10 +235,29 @@ def _refine_once(words: _Words, start: Callable[[int], np.ndarray], number: int)
 
 
 def _merge(words: _Words, labels: np.ndarray, before: int, after: int) -> np.ndarray:
-    table = class_table(words.bigrams, labels, before + words.n_closed)
+    table = class_table(words.bigrams, labels, int(labels.max()) + 1)
     with words.progress(f"merging {before} classes into {after}"):
         merges, _ = merge_classes(table, before, after, n_jobs=words.settings.n_jobs)
     return labels_after(merges, len(table))[labels]
+
+
+def _enter(words: _Words, labels: np.ndarray, before: int, after: int, n_open: int) -> np.ndarray:
+    """Words ``before`` to ``after`` leave the class where they waited, each for the one where it gains most."""
+    if after == before:
+        return labels
+    with words.progress(f"placing words in {n_open} classes", after - before) as report:
+        entered, _ = exchange(
+            words.bigrams,
+            labels,
+            n_classes=int(labels.max()) + 1,
+            n_movable=after,
+            n_open=n_open,
+            first=before,
+            max_passes=1,
+            n_jobs=words.settings.n_jobs,
+            report=report,
+        )
+    return entered
 
 
 def _hierarchy(words: _Words, labels: np.ndarray) -> np.ndarray:

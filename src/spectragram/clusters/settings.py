@@ -60,6 +60,15 @@ class Schedule:
         return self.first_passes if stage == 0 else self.passes
 
 
+PASS_WORK = 5 * 10**10
+"""Most that a pass over the words may cost, in classes a word may move to times classes beside it, summed over words:
+half a processor minute. Ten million different pairs and 1000 clusters stay below it, so nothing changes for them
+(docs/clusters.md, Very long text). Chosen by hand, so that a billion words take an hour of two cores."""
+
+LEAST_PASSES = 2
+"""Passes among the clusters that are wanted, however much they cost: one less, and most words would not meet the
+classes that others made."""
+
 _DEFAULT = Schedule((2.5, 1.8, 1.4, 1.15, 1.0), 3, 2, 10, 2e-5)
 PRESETS: dict[str, dict[str, Any]] = {
     "fast": {"schedules": (Schedule((1.25, 1.0), 2, 2, 4, 2e-4),)},

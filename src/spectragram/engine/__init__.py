@@ -9,7 +9,7 @@ module of the library starts threads or processes, or limits those of BLAS and O
 from __future__ import annotations
 
 from spectragram.engine.cluster import Resident, current_executor, map_shards, stream_shards, working_on
-from spectragram.engine.memory import file_arrays, parse_memory, require_memory, scratch_array
+from spectragram.engine.memory import file_arrays, parse_memory, release, require_memory, scratch_array
 from spectragram.engine.processes import map_reduce
 from spectragram.engine.threads import Threads, map_threads, resolve_jobs, single_threaded_blas
 from spectragram.engine.workers import Executor
@@ -24,6 +24,7 @@ __all__ = [
     "map_shards",
     "map_threads",
     "parse_memory",
+    "release",
     "require_memory",
     "resolve_jobs",
     "scratch_array",

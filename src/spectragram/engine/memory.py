@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 import re
 import tempfile
@@ -14,7 +15,7 @@ import numpy as np
 
 from spectragram.errors import InputError, ParameterError
 
-__all__ = ["file_arrays", "parse_memory", "require_memory", "scratch_array"]
+__all__ = ["file_arrays", "parse_memory", "release", "require_memory", "scratch_array"]
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 """Units of memory; those with an i are powers of two."""
@@ -117,3 +118,13 @@ def file_arrays(parts: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:
             np.memmap(stream, dtype, "r+") if size else np.empty(0, dtype)
             for stream, dtype, size in zip(streams, dtypes, sizes, strict=True)
         ]
+
+
+def release(*arrays: np.ndarray) -> None:
+    """What was read of arrays in files need not stay in memory; it is read again when it is used. Others stay."""
+    for array in arrays:
+        base: object = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            base.madvise(mmap.MADV_DONTNEED)

@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import file_arrays, map_reduce
+from spectragram.engine import file_arrays, map_reduce, release
 from spectragram.errors import InputError
 
 __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
@@ -180,7 +180,7 @@ class RunningCounts:
 def _ranges(runs: Sequence[TupleCounts], most: int) -> Iterator[TupleCounts]:
     """The sum of sorted counts, range by range of keys, each of about ``most`` keys of all runs together."""
     step = max(1, most // (4 * len(runs)))
-    marks = np.sort(np.concatenate([np.asarray(run.keys[::step]) for run in runs]))
+    marks = np.sort(np.concatenate([run.keys[::step].copy() for run in runs]))
     ends = [*marks[:: max(1, most // step)][1:].tolist(), None]
     first = [0] * len(runs)
     for end in ends:
@@ -189,6 +189,7 @@ def _ranges(runs: Sequence[TupleCounts], most: int) -> Iterator[TupleCounts]:
         for run, a, b in zip(runs, first, stop, strict=True):
             merged = merged + TupleCounts(np.asarray(run.keys[a:b]), np.asarray(run.counts[a:b]), run.n_ids, run.order)
         first = stop
+        release(*(array for run in runs for array in (run.keys, run.counts)))
         yield merged
 
 
