@@ -33,6 +33,7 @@ def make_samples(folder: Path) -> Samples:
             raise SystemExit("the models to mutate could not be trained")
     data = {path.name.removeprefix("data."): path for path in folder.glob("data.*")}
     data["gz"] = data.pop("text.gz")
+    data["holes"] = data.pop("holes.conllu")
     data |= {"trees": folder / "few.trees", "columns": folder / "small.tags"}
     models = {path.stem: path for path in folder.glob("*.sgm") if path.stem != "again"}
     return Samples(data, models | {"counts": folder / LAST})

@@ -23,6 +23,16 @@ PAUTOMAC = "6 3\n3 0 1 2\n2 1 1\n0\n4 2 2 0 1\n1 2\n3 0 0 1\n"
 LAST = "pairs.counts"
 """The file that is written when all models are trained."""
 SOLUTION = "6\n0.1\n0.2\n0.3\n0.1\n0.2\n0.1\n"
+PATHS = "0\tthe\t9\n100\tdog\t4\n1010\tfox\t2\n1011\tgarden\n11\tsaw\t1\n"
+PARTIAL = "(? (NP the old dog) (!VP chased (? a fox)) .)\n(? (! the old) (NN dog) (? barked))\nIt was small\n"
+ANSWERS, CHANCES = "".join(f"{0.5 / 3 ** (n % 7):.6f}\n" for n in range(200)), "0.4 0.6\n" * 200
+"""What a command answers that ``extract`` asks: the value of every string; probabilities of the symbol and the end."""
+ARPA = (
+    "\\data\\\nngram 1=4\nngram 2=3\n\n\\1-grams:\n-1.0\t<unk>\n-0.6\t</s>\n-99\t<s>\t-0.3\n-0.5\ta\t-0.2\n\n"
+    "\\2-grams:\n-0.2\t<s> a\n-0.4\ta a\n-0.5\ta </s>\n\n\\end\\\n"
+)
+NOWHERE = "192.0.2.1"
+"""An address that no machine has (RFC 5737): a server that is told to listen there reads its files and gives up."""
 
 
 def write_data(folder: Path) -> dict[str, Path]:
@@ -42,9 +52,31 @@ def write_data(folder: Path) -> dict[str, Path]:
     found["few"] = folder / "few.trees"
     found["few"].write_text("".join(english["trees"].read_text(encoding="utf-8").splitlines(True)[:N_PARSED]), "utf-8")
     _write_frames(found["npz"])
+    for name, content in (
+        ("paths", PATHS),
+        ("partial", PARTIAL),
+        ("answers", ANSWERS),
+        ("chances", CHANCES),
+        ("arpa", ARPA),
+    ):
+        found[name] = folder / f"data.{name}"
+        found[name].write_text(content, encoding="utf-8")
+    found["holes"] = folder / "data.holes.conllu"
+    found["holes"].write_text(_with_holes(found["conllu"].read_text(encoding="utf-8")), encoding="utf-8")
     found["gz"] = folder / "data.text.gz"
     found["gz"].write_bytes(gzip.compress(found["text"].read_bytes(), mtime=0))
     return found
+
+
+def _with_holes(conllu: str) -> str:
+    """CoNLL-U in which every third word lacks its head, every fourth its relation; some heads are ruled out."""
+    lines = [line.split("\t") for line in conllu.splitlines()]
+    for number, fields in enumerate(lines):
+        if len(fields) == 10:
+            fields[6] = "_" if number % 3 == 0 else fields[6]
+            fields[7] = "_" if number % 4 == 0 else fields[7]
+            fields[9] = "NotHead=2" if number % 6 == 0 and fields[0] != "2" else fields[9]
+    return "\n".join("\t".join(fields) for fields in lines) + "\n"
 
 
 def _write_frames(path: Path) -> None:
@@ -103,12 +135,12 @@ def run_quietly(argv: list[str]) -> None:
 PREDICT = {
     "automaton": ["", "--prefix", "--surprisal", "--next --top 2", "--prob"],
     "hmm": ["", "--prob"],
-    "tagger": ["", "--marginals"],
-    "constituency": ["", "--marginals", "--log-prob", "--surprisal", "--kbest 3"],
-    "dependency": ["", "--marginals"],
+    "tagger": ["", "--marginals", "--confidence", "--kbest 2", "--constrained"],
+    "constituency": ["", "--marginals", "--log-prob", "--surprisal", "--kbest 3", "--confidence"],
+    "dependency": ["", "--marginals", "--confidence", "--kbest 2", "--constrained"],
     "clusters": ["", "--ids", "--bits 2", "--assign"],
     "lm": ["", "--surprisal", "--next --top 3", "--prefix"],
-    "pipeline": ["", "--input sentences", "--input words", "--replace upos,feats"],
+    "pipeline": ["", "--input sentences", "--input words", "--replace upos,feats", "--confidence", "--kbest 2"],
 }
 EXPORT = {
     "automaton": ["openfst", "symbols", "dot", "pautomac", "json", "svg"],
@@ -118,7 +150,8 @@ EXPORT = {
 INSPECT = {"constituency": "--sentence dogs bark", "dependency": "--head NN"}
 SURPRISAL = ("automaton", "constituency", "lm", "tagger")
 RANK = ("constituency", "dependency", "pipeline", "tagger")
-"""Kinds that these verbs take."""
+"""Kinds that these verbs take; ``distil`` takes those of ``rank``."""
+STUDENT = "--states 1 -q -j 1"
 INPUT_OF = {"tagger-frames": "npz", "pipeline": "text"}
 """Formats of predictions that differ from those of training."""
 TRAIN = {
@@ -152,14 +185,53 @@ def uses_of_model(name: str, model: Path, data: dict[str, Path], out: Path) -> I
     if kind in RANK:
         yield ["rank", str(model), source, "-j", "1"]
         yield ["rank", str(model), source, "-j", "1", "--by", "representative", "--unit", "token", "--json"]
+        yield ["distil", str(model), source, "-o", str(out), *STUDENT.split()]
+    yield ["serve", str(model), "--host", NOWHERE]
+    if kind == "clusters":
+        yield ["train", "clusters", source, "-o", str(out), "-q", "-j", "1", "--extend", str(model)]
+        yield ["train", "tagger", str(data["columns"]), "-o", str(out), "--clusters", str(model), *QUICK_TAGGER.split()]
+    if kind == "pipeline":
+        lm = str(model.with_name("lm.sgm"))
+        yield ["surprisal", lm if Path(lm).exists() else str(model), source, "--tokenizer", str(model), "-j", "1"]
+
+
+QUICK_TAGGER = "--learner em --states 1 --models 1 --iterations 1 --no-factors -q -j 1"
+USES = {
+    "solution": ["evaluate {automaton} {strings} --solution {path}"],
+    "paths": ["train tagger {columns} -o {out} --clusters {path} " + QUICK_TAGGER],
+    "arpa": ["train lm {path} -o {out} -q"],
+    "answers": ["extract --alphabet a -o {out} --queries 100 --compared 5 --states 2 -q -- cat {path}"],
+    "chances": ["extract --alphabet a -o {out} --queries 100 --compared 5 --next -q -- cat {path}"],
+    "partial": [
+        "predict {constituency} {path} --constrained",
+        "predict {constituency} {path} --constrained --marginals",
+        "predict {constituency-spectral} {path} --constrained --kbest 2",
+        "predict {constituency} {path} --constrained --confidence",
+        "train constituency {path} -o {out} --learner pcfg -q -j 1",
+        "rank {constituency} {path} -j 1",
+        "serve {constituency} --corpus {path} --kind constituency --host " + NOWHERE,
+    ],
+    "holes": [
+        "predict {dependency} {path} --constrained",
+        "predict {dependency} {path} --constrained --marginals",
+        "predict {dependency-tags} {path} --constrained --kbest 2",
+        "predict {dependency} {path} --constrained --confidence",
+        "predict {pipeline} {path} --input conllu",
+        "rank {dependency} {path} -j 1 --unit token",
+        "serve {dependency} --corpus {path} --host " + NOWHERE,
+        "train dependency {path} -o {out} --learner det --no-factors -q -j 1",
+    ],
+    "columns": ["predict {tagger} {path} --constrained", "predict {tagger-spectral} {path} --constrained --kbest 2"],
+}
+"""Further command lines that read a format; names in braces are models and data."""
 
 
 def uses_of_data(format_: str, path: Path, models: dict[str, Path], out: Path) -> Iterator[list[str]]:
     """Command lines that read a file of a format: training, prediction, scores."""
-    if format_ == "solution":
-        gold = str(models["automaton"].with_name("data.strings"))
-        yield ["evaluate", str(models["automaton"]), gold, "--solution", str(path)]
-        return
+    folder = models["automaton"].parent
+    names = {"path": path, "out": out, "strings": folder / "data.strings", "columns": folder / "small.tags"} | models
+    for use in USES.get(format_, []):
+        yield [word.format_map({name: str(value) for name, value in names.items()}) for word in use.split()]
     for name, (kind, trained_on, _) in MODELS.items():
         reads = {trained_on, INPUT_OF.get(name, trained_on)}
         reads |= {"pautomac"} if kind == "automaton" else {"gz"} if "text" in reads else set()

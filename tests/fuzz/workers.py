@@ -57,6 +57,7 @@ class Worker:
 
     def __init__(self, numbers: list[int], *job: Any) -> None:
         self.numbers, self.job = list(numbers), job
+        self.again: set[int] = set()
         self.start()
 
     def start(self) -> None:
@@ -92,6 +93,10 @@ class Worker:
             assert code == 0, f"a worker ended with {code} between cases"
             return None
         number, group, argv = self.current
+        if -code == signal.SIGXCPU and number not in self.again:
+            self.again.add(number)  # its time may have gone into compiling kernels, which are kept
+            self.start()
+            return None
         self.numbers.remove(number)
         verdict = "hang" if -code in (signal.SIGXCPU, signal.SIGKILL) else "crash"
         if self.numbers:

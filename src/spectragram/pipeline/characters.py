@@ -175,7 +175,7 @@ def unit_kinds(text: Text) -> np.ndarray:
                     first -= 1
                 if first < i:
                     units[first : _address_end(codes, kinds, i, end)] = IN_ADDRESS
-            elif code == FULL_STOP and i >= begin + 3 and (lower[i - 3 : i] == SMALL_W).all():
+            elif code == FULL_STOP and i >= begin + 3 and lower[i - 3] == lower[i - 2] == lower[i - 1] == SMALL_W:
                 if i == begin + 3 or not _is_word(kinds[i - 4]):
                     units[i - 3 : _address_end(codes, kinds, i, end)] = IN_ADDRESS
             elif code == AT_SIGN and _is_word(kinds[i - 1]) and _is_word(kinds[i + 1]):
@@ -230,8 +230,7 @@ def character_columns(text: Text) -> np.ndarray:
     _, codes, lower, kinds, gaps = text
     n = len(codes)
     columns = np.zeros((16, n), np.int64)
-    before = np.int64(0)
-    begin = 0
+    before, begin = np.int64(0), np.int64(0)  # with a type: _chunk_columns would be compiled for a plain 0, too
     while begin < n:
         end = begin
         while gaps[end] == NO_GAP:

@@ -217,7 +217,9 @@ def _chain_marginals(
     for u in range(len(starts) - 1):
         own = slice(starts[u], starts[u + 1])
         found, seen, _ = factored_marginals(chain, vectors, rows[own], scores[own], pairs)
-        marginals[own] = found
+        for i in range(len(found)):
+            for label in range(found.shape[1]):
+                marginals[starts[u] + i, label] = found[i, label]
         expected += seen
     return marginals, expected
 
