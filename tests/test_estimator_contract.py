@@ -227,6 +227,16 @@ def test_save_and_load_give_the_same_model(case: ContractCase, fitted: Any, tmp_
     assert storage.read_header(path).kind == fitted.kind
 
 
+def test_models_as_the_papers_write_them_are_saved_and_loaded(case: ContractCase, tmp_path: Path) -> None:
+    """The values of that recipe are at the edges: nothing is smoothed."""
+    if "recipe" not in case.make().get_params():
+        pytest.skip("implements none of the papers")
+    model = case.fit(case.make(recipe="paper"))
+    model.save(tmp_path / "model")
+    found, wanted = (repr(list(one.predict(case.X()[:5]))) for one in (type(model).load(tmp_path / "model"), model))
+    assert found == wanted
+
+
 def test_eight_threads_give_what_one_gives(case: ContractCase, fitted: Any) -> None:
     """Prediction leaves the model alone: nothing of one call shows in another."""
     before = dict(vars(fitted))

@@ -248,10 +248,13 @@ class Estimator:
             others = "".join(f" or {other!r}" for other in or_else)
             raise ParameterError(name, value, remedy=f"give a whole number of at least {least}{others}")
 
-    def _check_number(self, name: str, least: float = 0.0, *, above: bool = False) -> None:
-        """Refuse a parameter that is neither None nor a finite number from ``least`` on (``above``: greater)."""
+    def _check_number(self, name: str, least: float = 0.0, *, above: bool = False, infinite: bool = False) -> None:
+        """Refuse a parameter that is neither None nor a number from ``least`` on (``above``: greater).
+
+        Only with ``infinite`` may it be infinity.
+        """
         value = getattr(self, name)
-        if value is None:
+        if value is None or (infinite and value == math.inf):
             return
         fits = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
         if not fits or value < least or (above and value == least):

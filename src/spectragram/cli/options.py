@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,10 +123,10 @@ def option_of(parameter: str) -> str:
 
 
 def given_parameters(settings: list[str]) -> dict[str, Any]:
-    """Parameters from ``NAME=VALUE``; a value that is not JSON is a string.
+    """Parameters from ``NAME=VALUE``; a value that is neither JSON nor ``inf`` is a string.
 
-    >>> given_parameters(["kappa=0", "scaling=none", "reset=false"])
-    {'kappa': 0, 'scaling': 'none', 'reset': False}
+    >>> given_parameters(["kappa=0", "scaling=none", "reset=false", "trusted=inf"])
+    {'kappa': 0, 'scaling': 'none', 'reset': False, 'trusted': inf}
     """
     found: dict[str, Any] = {}
     for setting in settings:
@@ -133,7 +134,7 @@ def given_parameters(settings: list[str]) -> dict[str, Any]:
         if not equals or not name.isidentifier():
             raise InputError(f"--set has {setting!r}", remedy="write NAME=VALUE, such as --set kappa=0")
         try:
-            found[name] = json.loads(value)
+            found[name] = math.inf if value == "inf" else json.loads(value)
         except ValueError:
             found[name] = value
     return found

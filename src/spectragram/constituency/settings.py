@@ -267,8 +267,9 @@ def _check(parser: ConstituencyParser) -> None:
         parser._check_whole(name, least)
     for name in ("align_iterations", "rule_iterations"):
         parser._check_whole(name)
-    for name in ("noise", "kappa", "smallest", "shrink", "trusted", "trust_word", "trust_class", "rule_tolerance"):
+    for name in ("noise", "kappa", "smallest", "shrink", "trust_word", "trust_class", "rule_tolerance"):
         parser._check_number(name)
+    parser._check_number("trusted", infinite=True)
     for name in ("smooth_words", "smooth_rules", "smooth_states", "smooth_membership"):
         parser._check_share(name)
     for name in ("prune", "prune_middle", "prune_tags"):

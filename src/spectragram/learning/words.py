@@ -31,13 +31,16 @@ from numba import njit
 
 from spectragram.schema import Array, Schema, Strings
 
-__all__ = ["RARE", "SEPARATOR", "BackOffTree", "class_key"]
+__all__ = ["LEAST_KAPPA", "RARE", "SEPARATOR", "BackOffTree", "class_key"]
 
 RARE = 5
 """Words seen at most this often resemble unknown words: classes by spelling are counted on them alone. Other cut-offs
 change F1 on wsj-sample dev by less than seeds do."""
 SEPARATOR = "\x1f"
 """Between the parts of a key; the control character "unit separator", which occurs in no sensible text."""
+LEAST_KAPPA = 1e-12
+"""Stands for a strength of 0, where a class without observations must take the estimate of its parent; any tiny value
+does."""
 ROOT = 0
 PARENTS_FIRST = (
     "parents come before their children",
@@ -168,7 +171,7 @@ class BackOffTree:
             "keys": Strings("n_nodes", "names of the classes; the root, class 0, is the empty string"),
             "parents": Array("i8", ("n_nodes",), "the coarser class", least=0, rule=PARENTS_FIRST),
             "levels": Array("i8", ("n_nodes",), "0 for the finest classes", least=0, below="n_levels + 1"),
-            "kappa": Array("f8", ("n_levels",), "what the parent's estimate is worth, by level", least=1e-9),
+            "kappa": Array("f8", ("n_levels",), "what the parent's estimate is worth, by level", least=LEAST_KAPPA),
             "cell_starts": Array("i8", ("n_nodes + 1",), "where the cells of each class begin", starts="n_cells"),
             "cell_labels": Array("i8", ("n_cells",), "the label of each cell", least=0, below="n_labels"),
             "cell_counts": Array("f8", ("n_cells",), "how often it was seen there", least=0),

@@ -28,6 +28,7 @@ from spectragram.errors import InputError
 from spectragram.learning.ensembles import train_members
 from spectragram.learning.factors import empty_table
 from spectragram.learning.states import random_shares, random_states
+from spectragram.learning.words import LEAST_KAPPA
 from spectragram.tagging.codebook import Codebook, are_frames, stacked_frames
 from spectragram.tagging.decoding import legal_moves
 from spectragram.tagging.em import chain_from_states
@@ -40,7 +41,7 @@ from spectragram.tagging.partial import complete_labels
 from spectragram.tagging.pivot import learn_pivot
 from spectragram.tagging.sequences import Observations, encode_labels, read_observations
 from spectragram.tagging.settings import Settings
-from spectragram.tagging.spectral import NOTHING, learn_spectral
+from spectragram.tagging.spectral import learn_spectral
 from spectragram.tagging.training import Training
 
 __all__ = ["train"]
@@ -74,8 +75,10 @@ def train(
     data, is_open = complete_labels(data, lambda runs: train(runs, counting, n_jobs=n_jobs)[0], n_jobs)
     observed, labels, names, codebook = _encode(data, settings)
     n_labels, is_speech = len(names), codebook is not None
-    by_looks = not is_speech and prefers_looks(observed, labels, n_labels, max(settings.backoff, NOTHING))
-    lexicon, cells = learn_lexicon(observed, labels, n_labels, kappa=max(settings.backoff, NOTHING), by_looks=by_looks)
+    by_looks = not is_speech and prefers_looks(observed, labels, n_labels, max(settings.backoff, LEAST_KAPPA))
+    lexicon, cells = learn_lexicon(
+        observed, labels, n_labels, kappa=max(settings.backoff, LEAST_KAPPA), by_looks=by_looks
+    )
     model = Model(
         labels=names,
         n_columns=observed.n_columns,
@@ -97,7 +100,7 @@ def train(
             labels,
             names,
             model.legal,
-            kappa=max(settings.backoff, NOTHING),
+            kappa=max(settings.backoff, LEAST_KAPPA),
             by_looks=by_looks,
             seed=settings.random_state,
             n_jobs=resolve_jobs(n_jobs),

@@ -255,8 +255,8 @@ def _check(tagger: Tagger) -> None:
         tagger._check_whole(name)
     for name in ("smoothing", "ridge", "kappa", "backoff", "class_pull", "label_pull", "label_smoothing"):
         tagger._check_number(name)
-    for name in ("initial_smoothing", "trusted"):
-        tagger._check_number(name)
+    tagger._check_number("initial_smoothing")
+    tagger._check_number("trusted", infinite=True)
     for name in ("smallest", "svd_tolerance", "emission_mix"):
         tagger._check_share(name)
     tagger._check_number("emission_weight", above=True)
