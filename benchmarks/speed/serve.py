@@ -1,12 +1,14 @@
 """The page in the browser: from a click to the new picture in Chromium, and fifty kills of the server.
 
 A click fixes a head, or a bracket, of a sentence of about 40 words; the clock in the browser stops when the sentence
-has been saved, inferred again and painted. Then the server is killed fifty times while somebody annotates as fast as
-possible, and every step that it had confirmed is looked for in the file.
+has been saved, inferred again and painted. Beside it stands the processor time of the server and of the page, which is
+much the same on a busy machine. Then the server is killed fifty times while somebody annotates as fast as possible, and
+every step that it had confirmed is looked for in the file.
 """
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import statistics
@@ -14,6 +16,8 @@ import tempfile
 import threading
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from benchmarks.measure import Row, data_folder, row
 from spectragram.constituency import ConstituencyParser
@@ -90,11 +94,12 @@ def _clicked(kind: str, model: Path, corpus: Path, preset: str) -> list[Row]:
     browser = Browser()
     browser.driver.set_script_timeout(60)
     try:
-        with serving_process(model, "--corpus", corpus) as (live, _):
+        with serving_process(model, "--corpus", corpus) as (live, process):
             browser.open(f"{live.address}#/annotate/0")
             browser.until("return document.querySelector('#stage svg') !== null")
             browser.until("return !document.querySelector('.bar-top').textContent.includes('ranking')")
-            times = []
+            browser.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+            times, busy = [], []
             for n in range(CLICKS + 1):
                 word = 2 + n if kind == "dependency" else 1 + n
                 _select(browser, word)
@@ -102,17 +107,32 @@ def _clicked(kind: str, model: Path, corpus: Path, preset: str) -> list[Row]:
                 if kind == "constituency":
                     browser.keys(Keys.SHIFT, Keys.ARROW_RIGHT, Keys.NULL)
                 script, argument = (HEAD, 0) if kind == "dependency" else (LABEL, n % 5)
+                before = _processor_seconds(process.pid, browser)
                 times.append(browser.driver.execute_async_script(script, argument) / 1000)
+                busy.append(_processor_seconds(process.pid, browser) - before)
             assert "wrong" not in browser.run("return document.querySelector('.note').className")
     finally:
         browser.close()
     seconds = times[1:]  # the first one loads what is compiled
+    server, page = np.mean(busy[1:], axis=0).tolist()
     name = f"{kind}, {preset} model, click to picture"
     goal = GOALS[kind]
     return [
         row(name, "seconds, median of 20", statistics.median(seconds), goal, "the specification"),
         row(name, "seconds, largest of 20", max(seconds), goal, "the specification"),
+        row(name, "processor seconds of the server", server),
+        row(name, "processor seconds of the page", page),
     ]
+
+
+def _processor_seconds(pid: int, browser: Any) -> np.ndarray:
+    """What the server, and the main thread of the page, have used until now, (2,); 0 where the system does not say."""
+    found = Path(f"/proc/{pid}/stat")
+    fields = found.read_text().rpartition(")")[2].split() if found.exists() else []
+    ticks = sum(map(int, fields[11:13]))  # in the mode of users and of the system
+    metrics = browser.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    of_page = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+    return np.array([ticks / os.sysconf("SC_CLK_TCK"), of_page])
 
 
 def _select(browser: Any, word: int) -> None:

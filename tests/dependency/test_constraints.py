@@ -171,12 +171,21 @@ def test_whole_trees_are_lifted_as_in_training() -> None:
 @pytest.mark.parametrize(
     ("head", "misc", "message"),
     [
-        ("2 1 _ _", "_ _ _ _", "word 1 (the): its heads form a cycle"),
-        ("0 0 _ _", "_ _ _ _", "word 2 (dog): a second root: word 1 has head 0 already"),
-        ("2 _ _ _", "NotHead=2 _ _ _", "word 1 (the): its head 2 is ruled out"),
-        ("_ _ _ _", "NotHead=0,2,3,4 _ _ _", "word 1 (the): all heads are ruled out"),
-        ("_ _ _ _", "NotHead=9 _ _ _", "word 1 (the): 'NotHead=9' in MISC"),
-        ("_ _ _ _", "NotHead=x _ _ _", "word 1 (the): 'NotHead=x' in MISC"),
+        ("2 1 _ _", "_ _ _ _", "word 1 (the) of the sentence 'the dog saw cats': its heads form a cycle"),
+        (
+            "0 0 _ _",
+            "_ _ _ _",
+            "word 2 (dog) of the sentence 'the dog saw cats': a second root: word 1 has head 0 already",
+        ),
+        ("9 _ _ _", "_ _ _ _", "word 1 (the) of the sentence 'the dog saw cats': head 9 is outside 0..4"),
+        ("2 _ _ _", "NotHead=2 _ _ _", "word 1 (the) of the sentence 'the dog saw cats': its head 2 is ruled out"),
+        (
+            "_ _ _ _",
+            "NotHead=0,2,3,4 _ _ _",
+            "word 1 (the) of the sentence 'the dog saw cats': all heads are ruled out",
+        ),
+        ("_ _ _ _", "NotHead=9 _ _ _", "word 1 (the) of the sentence 'the dog saw cats': 'NotHead=9' in MISC"),
+        ("_ _ _ _", "NotHead=x _ _ _", "word 1 (the) of the sentence 'the dog saw cats': 'NotHead=x' in MISC"),
         ("_ _ _ _", "NotHead=0 NotHead=0 NotHead=0 NotHead=0", "no tree is left for the sentence 'the dog saw cats'"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -126,6 +127,30 @@ def test_a_few_tiny_trees_do_not_complete_the_others() -> None:
     given.clear()
     complete_trees([*TRAIN[30:60], *holes], learn)
     assert len(given) == 2 and 30 <= len(given[0]) < len(given[1]) == 60, "enough complete ones come first"
+
+
+def test_no_sentence_is_completed_at_last_by_a_model_that_learned_from_it() -> None:
+    given: list[list[str]] = []
+    rng = np.random.default_rng(4)
+    holes = [with_holes(tree, rng, 0.5).with_columns(misc=[f"n={i}"] * len(tree)) for i, tree in enumerate(TRAIN[:50])]
+
+    def learn(trees: Sequence[Sentence], _: Sequence[ArcMask | None]) -> Model:
+        given.append([tree.column("misc")[0] for tree in trees])
+        model = DependencyParser(preset="fast", factors=False, max_iter=1, n_jobs=1).fit(trees).model_
+        # Its relations say which model it was.
+        return replace(
+            model, labels=replace(model.labels, names=tuple(f"model {len(given)}" for _ in model.labels.names))
+        )
+
+    found, _ = complete_trees(holes, learn)
+    assert [len(trees) for trees in given] == [50] + [40] * 5
+    n_made = 0
+    for number, (tree, hole) in enumerate(zip(found, holes, strict=True)):
+        pairs = zip(tree.deprels, hole.deprels, strict=True)
+        made = {name for name, before in pairs if before == "_" and name.startswith("model")}
+        n_made += len(made)
+        assert all(f"n={number}" not in given[int(name[6:]) - 1] for name in made)
+    assert n_made > 40
 
 
 def test_sentences_without_heads_are_left_out_and_nothing_is_refused() -> None:

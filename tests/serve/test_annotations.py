@@ -11,6 +11,7 @@ import pytest
 
 from spectragram.data.conllu import read_conllu
 from spectragram.errors import InputError
+from spectragram.serve import formats
 from spectragram.serve.annotations import AnnotationFile, StaleError
 from spectragram.serve.formats import read_annotations, sentence_of
 from tests.serve.live import serving_process
@@ -59,6 +60,21 @@ def test_what_is_not_touched_stays_byte_for_byte(tmp_path: Path, name: str, text
     file.redo()
     assert path.read_text(encoding="utf-8") != text
     assert texts(opened(path)) == texts(file)
+
+
+def test_a_large_file_is_read_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(formats, "_tag_column", lambda sentences: asked.append(len(sentences)) or "upos")
+    path = tmp_path / "a.conllu"
+    path.write_text(CONLLU * 3, encoding="utf-8")
+    file = opened(path)
+    assert asked == [6], "once for the file, not for every sentence"
+    assert file.statuses == ["partial", "done"] * 3
+    file.step(1, {"op": "tag", "word": 1, "tag": None})
+    file.step(0, {"op": "clear"})
+    assert file.statuses == ["open", "partial", "partial", "done", "partial", "done"]
+    file.undo()
+    assert file.statuses[0] == "partial"
 
 
 def test_steps_are_undone_in_order_and_made_again(tmp_path: Path) -> None:

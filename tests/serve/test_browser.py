@@ -142,6 +142,48 @@ def test_everything_can_be_done_with_keys(browser: Browser, tmp_path: Path) -> N
         assert browser.errors() == []
 
 
+def test_choosers_take_exact_values_and_new_labels_that_begin_like_others(browser: Browser, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(" ".join("abcdefghijklmn") + "\n", encoding="utf-8")
+    with serving(corpus=text) as live:
+        browser.open(live.address)
+        browser.until(DRAWN)
+        browser.until("return document.activeElement.id === 'stage'")
+        browser.keys(Keys.END)  # word 14, to which 10 to 13 are nearer than 1
+        browser.find("#choose-head").send_keys("1", Keys.ENTER)
+        browser.until("return document.querySelector('.arc.known[data-word=\"14\"]') !== null")
+        assert next(read_conllu(tmp_path / "text.conllu")).heads.tolist()[13] == 1
+        browser.find("#choose-head").send_keys("99")
+        assert browser.run("return document.querySelectorAll('#choose-head ~ .chips .chip').length") == 0
+        browser.find("#choose-tag").send_keys("N", Keys.SHIFT, Keys.ENTER, Keys.NULL)
+        browser.until("return document.querySelector('.word[data-word=\"14\"] .tag').textContent === 'N'")
+        browser.keys("n")
+        browser.until("return document.querySelector('.note').textContent.includes('last sentence')")
+        assert browser.errors() == []
+
+
+def test_text_from_right_to_left_and_long_words(browser: Browser, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(f"الكلب القديم طارد قطة\nA {'verylong' * 20} word\n", encoding="utf-8")
+    x = "return document.querySelector(`.tags li[data-word='${arguments[0]}']`).getBoundingClientRect().x"
+    for width in (1280, 400):
+        browser.resize(width, 900)
+        for kind, suffix in (("tags", 1), ("dependency", 0)):
+            with serving(corpus=text, kind=kind) as live:
+                browser.open(f"{live.address}#/annotate/0")
+                browser.until(DRAWN)
+                if suffix:
+                    assert browser.run(x, 1) > browser.run(x, 2), "words stand as they are read"
+                browser.open(f"{live.address}#/annotate/1")
+                browser.until(DRAWN)
+                assert browser.overflow() <= 0, kind
+                wide = (
+                    "return [...document.querySelectorAll('#stage .form')].map((e) => e.getBoundingClientRect().width)"
+                )
+                assert max(browser.run(wide)) <= width
+    browser.resize(1280, 900)
+
+
 def test_a_phrase_is_dragged_over_its_words(browser: Browser, tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("The dog saw a cat .\n", encoding="utf-8")

@@ -23,7 +23,7 @@ from tests.serve.live import GOLDEN, Live, serving
 
 MODELS = [
     GOLDEN / f"{name}.sgm"
-    for name in ("pipeline", "constituency", "tagger", "clusters", "lm", "automaton", "dependency")
+    for name in ("pipeline", "constituency", "tagger", "clusters", "lm", "automaton", "dependency", "hmm")
 ]
 HOSTILE = '<img src=x onerror=alert(1)> <script>alert("2")</script> \u202e&lt; ){;} \\u0000'
 
@@ -39,7 +39,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 def test_every_kind_of_model_has_a_picture(live: Live) -> None:
     kinds = {}
     for model in live.get("/api/models")["models"]:
-        found = live.post("/api/analyse", model=model["name"], text="The dog chased a cat.")["sentences"][0]
+        text = "0 1 2 2 1 0" if model["kind"] == "hmm" else "The dog chased a cat."
+        found = live.post("/api/analyse", model=model["name"], text=text)["sentences"][0]
         assert len(found["words"]) == 6
         kinds[model["kind"]] = found["kind"]
         for name in ("head_p", "tag_p"):
@@ -52,7 +53,10 @@ def test_every_kind_of_model_has_a_picture(live: Live) -> None:
         "clusters": "clusters",
         "lm": "surprisal",
         "automaton": "surprisal",
+        "hmm": "tags",
     }
+    status, found, _ = live.ask("POST", "/api/analyse", {"model": "hmm", "text": "0 dog"})
+    assert status == 422 and "whole numbers" in found["error"]
 
 
 def test_pictures_agree_with_the_models(live: Live) -> None:
@@ -74,6 +78,9 @@ def test_pictures_agree_with_the_models(live: Live) -> None:
     sentence = pipeline("The dog chased a cat.")[0]
     picture = live.post("/api/analyse", model="pipeline", text="The dog chased a cat.")["sentences"][0]
     assert picture["heads"] == sentence.heads.tolist() and picture["tags"] == sentence.upos
+    hmm = sg.load(GOLDEN / "hmm.sgm")
+    picture = live.post("/api/analyse", model="hmm", text="0 1 2 2")["sentences"][0]
+    assert picture["tags"] == [str(state) for state in hmm.predict([0, 1, 2, 2])]
     marginals = pipeline.model_.parser.marginals([sentence])[0]
     assert picture["head_p"] == pytest.approx([marginals[i, h] for i, h in enumerate(sentence.heads)], abs=1e-4)
 

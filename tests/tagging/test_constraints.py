@@ -124,6 +124,13 @@ def test_labels_may_come_with_the_data() -> None:
         tagger.predict([odd], constrained=True, fixed=[[None] * 4])
 
 
+def test_impossible_labels_name_their_token() -> None:
+    tagger = Tagger(1, "hmm", n_jobs=1).fit(WORDS, LABELS)
+    for entry, problem in (("Z", "the fixed label 'Z' was not seen"), (set(), "no label is left")):
+        with pytest.raises(InputError, match=f"^sequence 2, token 3: {problem}"):
+            tagger.predict([["a"], SENTENCE], fixed=[[None], [None, None, entry, None]])
+
+
 def test_the_lexicon_alone_has_lists_too() -> None:
     tagger = Tagger(learner="unigram").fit(WORDS, LABELS)
     rows = tagger.marginals([SENTENCE])[0]

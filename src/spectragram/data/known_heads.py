@@ -73,9 +73,9 @@ def _ruled_out(misc: str, n: int) -> list[int] | None:
 def _check(sentence: Sentence, heads: np.ndarray, allowed: np.ndarray, excludes: bool) -> None:
     """Refuse cycles, several roots, and words that are left without any head."""
     remedy = "correct the heads, or put _ where they are not known"
-    # With every open head at the root what is left to find are cycles of known heads.
+    # With every open head at the root there are several roots; what is left to find are cycles, and heads outside.
     problem = find_tree_problem(np.maximum(heads, 0).tolist())
-    if problem is not None and "cycle" in problem[1]:
+    if problem is not None and "second root" not in problem[1]:
         _refuse(sentence, problem[0], problem[1], remedy)
     roots = np.flatnonzero(heads == 0) + 1
     if len(roots) > 1:
@@ -92,7 +92,9 @@ def _check(sentence: Sentence, heads: np.ndarray, allowed: np.ndarray, excludes:
 def _refuse(sentence: Sentence, word: int, problem: str, remedy: str) -> None:
     line = None if sentence.line is None else sentence.line + sentence.rows.index(sentence.words[word - 1])
     form = sentence.forms[word - 1]
-    raise InputError(f"word {word} ({form:.40}): {problem}", path=sentence.path, line=line, remedy=remedy)
+    # A sentence that comes from no file has no line to find it by.
+    where = "" if sentence.path else f" of the sentence {' '.join(sentence.forms)!r:.60}"
+    raise InputError(f"word {word} ({form:.40}){where}: {problem}", path=sentence.path, line=line, remedy=remedy)
 
 
 def lifted_words(heads: np.ndarray) -> list[int]:

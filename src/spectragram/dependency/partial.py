@@ -5,8 +5,9 @@
     automata    the modifier sequences of the best tree that agrees with K, under the model of the round before
     relations   the same tree with the relations that this model gives it around those that are known
 
-Rounds: trees are completed by a model of the complete sentences alone or, where there is none, by a chart that only
-prefers short arcs; then by a model of all sentences. The final model learns from the trees that this one completes.
+Rounds: where most of what is known is in complete sentences, the others are completed by a model of those alone, then
+by one of all sentences. Otherwise by a chart that only prefers short arcs, then by a model of all sentences, then each
+fifth by a model of the other four, which has not yet made up its mind about them. The final model learns from these.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spectragram.dependency.constraints import ArcMask, Known
 from spectragram.dependency.labels import MISSING
 from spectragram.dependency.model import Chart, Model
 from spectragram.inference.headed import inside_outside
+from spectragram.learning.folds import fold_numbers
 
 __all__ = ["complete_trees", "is_complete", "short_arcs"]
 
@@ -30,6 +32,13 @@ ENOUGH = 0.5
 Chosen by hand. Where single heads are known, the few complete sentences are short ones and teach the wrong things: on
 Maltese-MUDT without half of its heads, a model of 17 of 4,011 known ones called a quarter of all open relations `amod`.
 """
+
+N_FOLDS = 5
+"""Parts of a jackknife. Without half of the heads of 8,000 words it gains 0.4, 0.6 and 0.7 LAS on other sentences of
+Afrikaans, Galician and Maltese (7,000 to 15,000 words); 0.0 and -0.2 on the small dev parts of Tamil and Belarusian
+(means of four removals). A second round without it gains 0.2 on Maltese."""
+FEWEST_FOLDED = 50
+"""Sentences from which there is a jackknife: with fewer, a fifth of them is missed. Chosen by hand, not tuned."""
 
 Learn = Callable[[Sequence[Sentence], Sequence[ArcMask | None]], Model]
 """From trees, and the masks of those that are only completed, to a model."""
@@ -53,12 +62,21 @@ def complete_trees(
     n_known = sum(int((sentence.heads >= 0).sum()) for sentence in sentences)
     if sum(map(len, whole)) >= ENOUGH * n_known:
         found = _completed(sentences, known, learn(whole, [None] * len(whole)), n_jobs, relations=False)
-    else:
-        found = [
-            sentence if mine is None else sentence.with_heads(with_known_heads(short_arcs(mine), mine.heads))
-            for sentence, mine in zip(sentences, known, strict=True)
-        ]
-    return _completed(sentences, known, learn(found, masks), n_jobs), masks
+        return _completed(sentences, known, learn(found, masks), n_jobs), masks
+    found = [
+        sentence if mine is None else sentence.with_heads(with_known_heads(short_arcs(mine), mine.heads))
+        for sentence, mine in zip(sentences, known, strict=True)
+    ]
+    found = _completed(sentences, known, learn(found, masks), n_jobs)
+    fold_of = fold_numbers(len(sentences), N_FOLDS)
+    parts = list(found)
+    for fold in range(N_FOLDS if len(sentences) >= FEWEST_FOLDED else 0):
+        others, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        model = learn([found[i] for i in others], [masks[i] for i in others])
+        completed = _completed([sentences[i] for i in own], [known[i] for i in own], model, n_jobs)
+        for number, tree in zip(own, completed, strict=True):
+            parts[number] = tree
+    return parts, masks
 
 
 def _completed(

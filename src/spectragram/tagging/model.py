@@ -127,10 +127,10 @@ class Model:
             choices = {known} if isinstance(known, str) else set(known)
             unseen = choices - index.keys()
             if unseen or not choices:
-                raise InputError(
-                    f"the fixed label {min(unseen, default='')!r} was not seen in training",
-                    remedy=f"choose among {', '.join(self.labels[:SHOWN_LABELS])}",
-                )
+                sequence = int(np.searchsorted(observed.offsets, token, side="right"))
+                where = f"sequence {sequence}, token {token - observed.offsets[sequence - 1] + 1}"
+                problem = f"the fixed label {min(unseen)!r} was not seen in training" if unseen else "no label is left"
+                raise InputError(f"{where}: {problem}", remedy=f"choose among {', '.join(self.labels[:SHOWN_LABELS])}")
             allowed[token] = False
             allowed[token, [index[label] for label in choices]] = True
         return allowed
