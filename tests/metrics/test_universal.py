@@ -27,6 +27,13 @@ def test_a_sentence_that_was_cut_in_two() -> None:
     assert scores["las"] == 50.0  # the verb is a root on both sides
 
 
+def test_a_head_that_is_not_known_is_not_a_root() -> None:
+    unknown = [row("1", "Dogs", "_", "_"), row("2", "bark", "_", "root")]
+    for gold, guess in ((DOGS, unknown), (unknown, DOGS), (unknown, unknown)):
+        scores = universal_scores([gold], [guess])
+        assert (scores["uas"], scores["las"]) == (0.0, 0.0)
+
+
 def test_white_space_inside_words_does_not_count() -> None:
     scores = universal_scores([[row("1", "xin chào")]], [[row("1", "xinchào")]])
     assert scores["words"] == 100.0

@@ -111,6 +111,13 @@ def test_holes_in_training_columns_do_no_harm() -> None:
     assert pipeline.evaluate(TEST, start="words")["upos"] > 80
 
 
+def test_held_out_sentences_must_have_trees() -> None:
+    with pytest.raises(InputError, match="held-out data without trees; give dev sentences in which every word has a"):
+        Pipeline(preset="fast", n_folds=0).fit(TRAIN[:20], dev=without(TEST[:3], "head"))
+    tagged = Pipeline(preset="fast").fit(without(TRAIN[:20], "head", "deprel"), dev=without(TEST[:3], "head"))
+    assert tagged.columns_ == ("lemma", "upos", "xpos", "feats")  # nothing to stop
+
+
 def test_a_treebank_of_one_sentence() -> None:
     pipeline = Pipeline(preset="fast").fit(TRAIN[:1])
     assert len(pipeline(plain_text(TRAIN[:1]))) >= 1

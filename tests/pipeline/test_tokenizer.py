@@ -175,6 +175,7 @@ def test_a_treebank_of_one_sentence_and_one_of_single_words() -> None:
         ("👩\u200d👩\u200d👧a", "11110"),
         ("👍🏽a", "10"),
         ("🇩🇪🇫🇷a", "1010"),
+        ("🏴\U000e0067\U000e007fa", "110"),  # the flag of a region
         ("a🇩🇪🇫 🇷", "0100"),  # half a flag, and nothing is joined over white space
         ("ab,", "00"),
     ],
@@ -184,6 +185,34 @@ def test_signs_of_several_characters_stay_whole(text: str, joined: str, learned:
     assert "".join(map(str, found.astype(int)[:-1])) == joined
     tokens = [row[1] for sentence in learned.split(f"Tal {text}, mer. {text} ka!") for row in sentence.rows]
     assert not any(token[0] in "\u0301\u200d🏽" or token[-1] == "\u200d" for token in tokens)
+
+
+FORMATTED = ["hyphen\u00adated", "می\u200cروم", "word\u2060joiner", "\ufefftal", "\u200fmer\u200e", "ka\u200b"]
+"""Words with a soft hyphen, a zero-width non-joiner or joiner, a mark of bytes or of direction, a zero-width space."""
+
+
+@pytest.mark.parametrize("word", FORMATTED)
+def test_characters_that_nobody_sees_belong_to_words(word: str, learned: Tokenizer) -> None:
+    (sentence,) = learned.split(f"Tal {word}, mer.")
+    assert sentence.forms == ["Tal", word, ",", "mer", "."]
+
+
+def test_a_zero_width_space_may_end_a_token_and_is_none() -> None:
+    kinds = unit_kinds(read_text(["ka\u200bka"])) > 0
+    assert kinds.tolist() == [False, True, False, False, False]
+
+
+def test_a_treebank_that_splits_at_such_a_character_is_followed() -> None:
+    rows = (("1", "ka\u200c", *"_" * 7, "SpaceAfter=No"), ("2", "tal", *"_" * 8))
+    (found,) = learn_tokenizer([Sentence((), rows)] * 30).split("ka\u200ctal")
+    assert found.forms == ["ka\u200c", "tal"]
+
+
+@pytest.mark.parametrize("word", ["1234", "x2", "2x"])
+def test_what_the_treebank_does_not_have_is_not_split(word: str, learned: Tokenizer) -> None:
+    assert not any(character.isdigit() for sentence in invented(0) for form in sentence.forms for character in form)
+    (sentence,) = learned.split(f"Tal {word} mer.")
+    assert sentence.forms == ["Tal", word, "mer", "."]
 
 
 UNITS = ["40,000", "1.5", "http://a.org/b?c=1", "www.a-b.org", "x.y_z@a-b.org"]

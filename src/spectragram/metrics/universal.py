@@ -105,7 +105,8 @@ def universal_scores(gold: Iterable[Rows], predicted: Iterable[Rows]) -> dict[st
         return None if guess.head is None else gold_of.get(guess.head, "not aligned")
 
     def has_head(right: _Word, guess: _Word) -> bool:
-        return right.head is aligned_head(guess)
+        is_known = "_" not in (right.row[HEAD], guess.row[HEAD])
+        return is_known and right.head is aligned_head(guess)
 
     def has_arc(right: _Word, guess: _Word) -> bool:
         return has_head(right, guess) and right.relation == guess.relation

@@ -55,9 +55,12 @@ CATEGORIES = re.findall(r"..", "--LuLtLlLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoCc
 """White space, whatever its category, and the categories of Unicode in an order in which groups are ranges."""
 FIRST_CONNECTOR, LAST_DASH = 12, 13
 SPACE, UPPER, TITLE, LAST_LETTER, LAST_MARK, FIRST_DIGIT, LAST_DIGIT = 0, 1, 2, 5, 8, 9, 11
+FORMAT = CATEGORIES.index("Cf")
 ZERO_WIDTH_JOINER, FIRST_COLOUR, LAST_COLOUR = 0x200D, 0x1F3FB, 0x1F3FF
+FIRST_TAG, LAST_TAG = 0xE0020, 0xE007F  # letters that nobody sees, behind the flag of a region
+SOFT_HYPHEN, ZERO_WIDTH_NON_JOINER, WORD_JOINER = 0xAD, 0x200C, 0x2060  # inside of words
 FIRST_REGION, LAST_REGION = 0x1F1E6, 0x1F1FF  # letters, pairs of which are flags
-NOT_IN_UNIT, IN_NUMBER, IN_ADDRESS, N_UNITS = 0, 1, 2, 3
+NOT_IN_UNIT, IN_NUMBER, IN_ADDRESS, AT_FORMAT, N_UNITS = 0, 1, 2, 3, 4
 SLASH, FULL_STOP, COMMA, COLON, AT_SIGN, SMALL_W = (ord(sign) for sign in "/.,:@w")
 ARABIC_POINT, ARABIC_COMMA = 0x66B, 0x66C  # between digits
 TABLE_SIZE = 0x20000
@@ -138,6 +141,7 @@ def joined_characters(text: Text) -> np.ndarray:
         is_half = FIRST_REGION <= code <= LAST_REGION and not is_half
         if gaps[i] == NO_GAP:
             extends = LAST_LETTER < kinds[i + 1] <= LAST_MARK or FIRST_COLOUR <= behind <= LAST_COLOUR
+            extends = extends or FIRST_TAG <= behind <= LAST_TAG
             flag = is_half and FIRST_REGION <= behind <= LAST_REGION
             joined[i] = extends or flag or ZERO_WIDTH_JOINER in (code, behind)
         is_half = is_half and joined[i]
@@ -149,7 +153,8 @@ def unit_kinds(text: Text) -> np.ndarray:
     """Which kind of unit holds each character and the one behind it, int64 (n,): a number, an address, or none.
 
     A number here is digits with a point or a comma between them. Addresses are those of the web, which hold ``://`` or
-    begin with ``www.``, and those of mail; the punctuation behind them is not part of them.
+    begin with ``www.``, and those of mail; the punctuation behind them is not part of them. A character that nobody
+    sees, such as a soft hyphen or a mark of direction, is in a unit with its neighbour (:func:`_touches_format`).
     """
     _, codes, lower, kinds, gaps = text
     n = len(codes)
@@ -188,8 +193,24 @@ def unit_kinds(text: Text) -> np.ndarray:
                 while last < end and _is_mail(codes[last + 1], kinds[last + 1]):
                     last += 1
                 units[first : _address_end(codes, kinds, i, last)] = IN_ADDRESS
+        for i in range(begin, end):
+            if units[i] == NOT_IN_UNIT and _touches_format(codes, kinds, begin, i):
+                units[i] = AT_FORMAT
         begin = end + 1
     return units
+
+
+@njit(cache=True, nogil=True)
+def _touches_format(codes: np.ndarray, kinds: np.ndarray, begin: int, i: int) -> bool:
+    """Whether a character of the chunk from ``begin`` and the next one should be one token since one is invisible.
+
+    That holds in front of any invisible character, behind those at the beginning, and behind those inside of words.
+    """
+    if kinds[i + 1] == FORMAT or codes[i] in (SOFT_HYPHEN, ZERO_WIDTH_NON_JOINER, WORD_JOINER):
+        return True
+    while i >= begin and kinds[i] == FORMAT:
+        i -= 1
+    return i < begin
 
 
 @njit(cache=True, nogil=True)

@@ -101,6 +101,8 @@ FEWEST_BITS, MOST_BITS = 14, 20
 N_LABELS, GOES_ON, ENDS = 2, 0, 1  # labels of characters
 N_MEETINGS = 64  # values of column y
 MEETINGS = COLUMNS.index("y")
+WITHIN_WORDS = [(a * 4 + b) * 4 + NO_GAP for a in (1, 2) for b in (1, 2)]
+"""Values of column y between letters (1) and digits (2) without a space."""
 
 CHAIN = Chain(
     np.ones(N_LABELS),
@@ -234,12 +236,14 @@ def token_stops(examples: Sequence[Paragraph], text: Text) -> np.ndarray:
 def _open_meetings(text: Text, gold: np.ndarray) -> np.ndarray:
     """Whether enough tokens end where each pair of kinds of characters meets, (N_MEETINGS,) bool.
 
-    The first numbers are kinds of units. Those that the treebank does not have are closed.
+    What the treebank does not have is closed between letters and digits, since nothing would say where to split
+    ``10``, and open elsewhere. The first numbers are kinds of units. Those that the treebank does not have are closed.
     """
     meetings = character_columns(text)[MEETINGS]
     seen = np.bincount(meetings, minlength=N_MEETINGS)
     ends = np.bincount(meetings, weights=gold, minlength=N_MEETINGS)
-    is_open = (seen == 0) | (ends >= RARE * seen)
+    is_open = ends >= RARE * seen
+    is_open[WITHIN_WORDS] &= seen[WITHIN_WORDS] > 0
     units = unit_kinds(text)
     seen, ends = np.bincount(units, minlength=N_UNITS), np.bincount(units, weights=gold, minlength=N_UNITS)
     is_open[1:N_UNITS] = ((ends > 0) & (ends >= RARE * seen))[1:]

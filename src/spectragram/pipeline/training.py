@@ -18,6 +18,7 @@ from typing import Any
 from spectragram.data.conllu import Sentence
 from spectragram.dependency import DependencyParser
 from spectragram.engine.progress import progress
+from spectragram.errors import InputError
 from spectragram.pipeline.jackknife import jackknife
 from spectragram.pipeline.model import Model, with_tags
 from spectragram.pipeline.morphology import Morphology, learn_morphology
@@ -69,7 +70,7 @@ def _learn_parser(
     trees = _with_heads(sentences)
     if not trees:
         return None
-    held_out = None if dev is None else _with_trees(dev) or None
+    held_out = None if dev is None else _with_trees(dev)
     if morphology.columns and settings.n_folds > 1:
         with progress("jackknife", settings.n_folds, enabled=settings.verbose) as report:
             seed, n_jobs = settings.seed, settings.n_jobs
@@ -98,8 +99,10 @@ def _with_heads(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _with_trees(sentences: Sequence[Sentence]) -> list[Sentence]:
-    """The sentences in which every word has a head; those heads must form trees."""
+    """The sentences in which every word has a head, at least one; those heads must form trees."""
     trees = [sentence for sentence in sentences if (sentence.heads >= 0).all()]
+    if not trees:
+        raise InputError("held-out data without trees", remedy="give dev sentences in which every word has a head")
     for sentence in trees:
         sentence.check_tree()
     return trees
