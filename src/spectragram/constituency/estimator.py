@@ -23,6 +23,7 @@ from spectragram.constituency.nodes import FeatureFunction
 from spectragram.constituency.parsing import HeldOutF1, Status, average_posteriors
 from spectragram.constituency.partial import complete_trees
 from spectragram.constituency.probabilities import MAX_WORDS, parser_mixture
+from spectragram.constituency.rule_factors import blended
 from spectragram.constituency.sampling import sample_tree
 from spectragram.constituency.settings import DECODERS, Settings, settings_of
 from spectragram.data.brackets import escape_word
@@ -341,8 +342,8 @@ class ConstituencyParser(SentenceMethods, Estimator):
     def marginals(self, X: WordLists, *, constrained: bool = False) -> Predictions[SpanPosteriors]:
         """Posterior of every label over every span, and of every tag, averaged over the models.
 
-        Those of spans include the factors, which weigh every bracket on its own: posteriors of brackets that cross may
-        add up to a little more than 1. They are given what is known, see :meth:`predict`, like the diagnostics.
+        They include the factors. Some factors weigh every bracket on its own: posteriors of brackets that cross may add
+        up to a little more than 1. They are given what is known, see :meth:`predict`, like the diagnostics.
         """
         model = self._fitted()
         known = self.read(X, constrained=constrained)
@@ -506,8 +507,13 @@ def _parse(model: Model, given: SpanConstraints, decoder: str) -> tuple[Tree, St
 
 def _posteriors(model: Model, given: SpanConstraints) -> tuple[SpanPosteriors, Status, int]:
     """Posteriors of the grammars with the factors, how they were found, and how many were negative."""
-    found, status, n_negative = average_posteriors(model.grammars, given.words, given)
-    return found if model.factors is None else model.factors.apply(given.words, found), status, n_negative
+    found = average_posteriors(model.grammars, given.words, given)
+    posteriors = found.posteriors
+    if model.factors is not None:
+        posteriors = model.factors.apply(given.words, found.posteriors)
+    if model.rule_factors is not None:
+        posteriors = blended(posteriors, model.rule_factors.apply(given.words, found.posteriors, found.forests))
+    return posteriors, found.status, found.n_negative
 
 
 def _decoded(model: Model, posteriors: SpanPosteriors, given: SpanConstraints) -> Tree:

@@ -12,35 +12,23 @@ held fixed (:mod:`spectragram.learning.factors`): the gradient is gold minus exp
 Grammars are too sure about the trees they learned from, so factors learn from trees that were parsed by grammars of
 other trees (:mod:`spectragram.constituency.jackknife`).
 
-Templates are written ``wb0 te-1 n``: atoms of a column (:mod:`spectragram.constituency.surface`), a place (b: begin,
-e: end, k: split) and an offset, or one letter for a value of the span: n length, f g first and last child, m number of
-children, x last child but one, p parent, a how it lies there. They were chosen by hand. Their text belongs to the model
-and its file, so weights always meet the templates they were learned for.
+The templates were chosen by hand. Their text (:mod:`spectragram.constituency.span_view`) belongs to the model and its
+file, so weights always meet the templates they were learned for.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from spectragram.constituency.brackets import MBR_THRESHOLD, SpanPosteriors
-from spectragram.constituency.surface import COLUMNS, surface_columns
+from spectragram.constituency.brackets import SpanPosteriors
+from spectragram.constituency.span_view import SpanView, are_templates, parse_templates
 from spectragram.engine.progress import Report, silent
-from spectragram.inference.chart_decode import best_brackets
 from spectragram.inference.hashed import VERSION
-from spectragram.inference.span_factors import (
-    OWN,
-    Candidates,
-    SpanPlaces,
-    bracket_scores,
-    span_contexts,
-    span_places,
-    step_brackets,
-)
+from spectragram.inference.span_factors import Candidates, SpanPlaces, bracket_scores, step_brackets
 from spectragram.learning.factors import empty_table, fit_weights, require_table, split_templates, start_weights
 from spectragram.schema import Array, Schema, Strings, weight_table
 
@@ -60,8 +48,6 @@ TEMPLATES = """
     f g   f g m   f m   g m   f wb0   g we-1  g x   f tb-1   g te0
     p     p a   p f g   p tb-1 te0  p wb-1  p we0   a   p a tb0 te-1
 """
-PLACES, VALUES = "bek", "nfgmxpa"
-ATOM = re.compile(rf"[{COLUMNS}][{PLACES}][+-]?[0-9]{{1,2}}|[{VALUES}]")
 RATE = 0.02
 """Step size of AdaGrad. With one jackknife of the training part of wsj-sample, of which the last quarter was held out,
 0.1 gains nothing over the grammars (87.0 F1) and 0.02 gains 0.1 to 0.2."""
@@ -77,29 +63,6 @@ SUREST = 1e-4
 """Posteriors are taken to be at least this far from 0 and 1: averages over a few models are no surer than that."""
 GRADES = np.array([-6.0, -5.0, -4.0, -3.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0])
 """Log-odds at which a new grade begins. Chosen by hand, not tuned."""
-LENGTHS = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 21, 31])
-"""Lengths at which a new grade begins: exact up to 6, then growing as lengths get rare. Chosen by hand, not tuned."""
-
-
-def _parse_templates(templates: Sequence[str]) -> np.ndarray:
-    """Templates as arrays, (t, a, 3) int64: column, place and offset of each atom; -1 fills up shorter templates.
-
-    >>> _parse_templates(["wb0 te-1", "n"]).tolist()
-    [[[0, 0, 0], [3, 1, -1]], [[0, 3, 0], [-1, -1, -1]]]
-    """
-    split = [template.split() for template in templates]
-    atoms = np.full((len(split), max(map(len, split), default=0), 3), -1, np.int64)
-    for t, template in enumerate(split):
-        for a, atom in enumerate(template):
-            if len(atom) == 1:
-                atoms[t, a] = VALUES.index(atom), OWN, 0
-            else:
-                atoms[t, a] = COLUMNS.index(atom[0]), PLACES.index(atom[1]), int(atom[2:])
-    return atoms
-
-
-def _are_templates(listed: list[str]) -> bool:
-    return all(one.strip() and all(map(ATOM.fullmatch, one.split())) for one in listed)
 
 
 class Example(NamedTuple):
@@ -131,7 +94,7 @@ class Factors:
         require_table(self.weights)
         if not self.templates:
             raise ValueError("factors without templates")
-        object.__setattr__(self, "atoms", _parse_templates(self.templates))
+        object.__setattr__(self, "atoms", parse_templates(self.templates))
 
     @classmethod
     def empty(cls, n_tokens: int) -> Self:
@@ -141,19 +104,13 @@ class Factors:
     def candidates(self, words: Sequence[str], posteriors: SpanPosteriors) -> tuple[Candidates, SpanPlaces]:
         """The brackets of a sentence that factors look at, and where their features lie."""
         n, spans = len(words), posteriors.spans
-        split = best_brackets(n, spans, MBR_THRESHOLD)
-        label = np.where(spans.max(axis=1) > MBR_THRESHOLD, spans.argmax(axis=1), -1)
         rows, labels = np.nonzero(spans > LEAST)
         cells, span_of = np.unique(rows, return_inverse=True)
         ends = np.searchsorted(np.arange(n + 1) * np.arange(1, n + 2) // 2, cells, side="right")
         where = np.stack([cells - ends * (ends - 1) // 2, ends], axis=1)
         share = np.clip(spans[rows, labels], SUREST, 1.0 - SUREST)
         log_odds = np.log(share / (1.0 - share))
-        tags = posteriors.tags.argmax(axis=1)
-        grades = np.searchsorted(LENGTHS, np.arange(n + 1), side="right")
-        seen, values = span_contexts(n, where, split, label, tags, grades)
-        columns = surface_columns(words, tags)
-        places = span_places(columns, seen, values, self.atoms, len(GRADES) + 1, len(self.weights))
+        places = SpanView.of(words, posteriors).places(where, self.atoms, len(GRADES) + 1, len(self.weights))
         return Candidates(where, span_of, labels, log_odds, np.searchsorted(GRADES, log_odds)), places
 
     def example(
@@ -177,7 +134,7 @@ class Factors:
         "Factors of spans",
         "Weights of what the words in and around a span say about its label.",
         arrays={
-            "templates": Strings("n_templates", "what features look at", rule=("atoms of spans", _are_templates)),
+            "templates": Strings("n_templates", "what features look at", rule=("atoms of spans", are_templates)),
             "weights": weight_table(),
             "version": Array("i8", (), "version of the hash functions", least=0),
         },

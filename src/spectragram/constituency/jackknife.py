@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from spectragram.constituency.brackets import LabelSet, SpanPosteriors
-from spectragram.constituency.factors import EPOCHS, FOLDS, Example, Factors, learn_factors
+from spectragram.constituency.factors import FOLDS, Example, Factors, learn_factors
 from spectragram.constituency.model import Model
 from spectragram.constituency.parsing import average_posteriors
+from spectragram.constituency.rule_factors import RuleExample, RuleFactors, learn_rule_factors
+from spectragram.constituency.settings import FACTOR_STEPS
 from spectragram.data.trees import ROOTS, Tree
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
@@ -30,6 +32,8 @@ MOST_TREES = 10_000
 MOST_WORDS = 80
 """Longer sentences are left out: they take long to parse and are rare."""
 
+Examples = tuple[Example, list[RuleExample]]
+"""What a sentence teaches factors of brackets and, with a forest for each binarisation, factors of rules."""
 Learn = Callable[[Sequence[Tree], np.ndarray | None, int, int], Model]
 """``learn(trees, weights, number, n_jobs)`` makes grammars for the fold of this number."""
 
@@ -43,22 +47,26 @@ def fit_factors(
     random_state: int = 0,
     n_jobs: int | None = 1,
     report: Report = silent,
-) -> Factors | None:
+) -> tuple[Factors, RuleFactors] | None:
     """Factors beside grammars of these trees, or None if there are too few; ``weights`` say how often each counts."""
     held_out = np.flatnonzero([len(tree.leaves()) <= MOST_WORDS for tree in trees])
     if len(held_out) < FEWEST_TREES:
-        _skip(FOLDS + EPOCHS, report)
+        _skip(FACTOR_STEPS, report)
         return None
     folds = fold_numbers(len(trees), FOLDS)
     # Whole folds come first, so that large treebanks need fewer grammars.
     held_out = held_out[np.argsort(folds[held_out], kind="stable")][:MOST_TREES]
-    factors = Factors.empty(sum(len(trees[number].leaves()) for number in held_out.tolist()))
-    parse = _Parse(list(trees), weights, folds, held_out, learn, factors, labels)
+    n_tokens = sum(len(trees[number].leaves()) for number in held_out.tolist())
+    factors, of_rules = Factors.empty(n_tokens), RuleFactors.empty(n_tokens)
+    parse = _Parse(list(trees), weights, folds, held_out, learn, factors, of_rules, labels)
     n_folds = int(folds[held_out].max()) + 1
     found = train_members(parse, n_folds, n_jobs, report, side_by_side=True)
     _skip(FOLDS - n_folds, report)
-    examples = [example for part in found for example in part]
-    return learn_factors(factors, examples, rng=np.random.default_rng(random_state), n_jobs=n_jobs, report=report)
+    brackets = [example for part in found for example, _ in part]
+    rules = [example for part in found for _, examples in part for example in examples]
+    rng = np.random.default_rng(random_state)
+    learned = learn_factors(factors, brackets, rng=rng, n_jobs=n_jobs, report=report)
+    return learned, learn_rule_factors(of_rules, rules, rng=rng, n_jobs=n_jobs, report=report)
 
 
 def _skip(n: int, report: Report) -> None:
@@ -77,31 +85,36 @@ class _Parse:
     held_out: np.ndarray
     learn: Learn
     factors: Factors
+    rule_factors: RuleFactors
     labels: LabelSet
 
-    def __call__(self, fold: int, n_jobs: int, report: Report) -> list[Example]:
+    def __call__(self, fold: int, n_jobs: int, report: Report) -> list[Examples]:
         own = self.held_out[self.folds[self.held_out] == fold]
         others = np.flatnonzero(self.folds != fold)
         weights = None if self.weights is None else self.weights[others]
         model = self.learn([self.trees[number] for number in others.tolist()], weights, fold, n_jobs)
 
-        def parse(number: int) -> Example:
-            example = _example(self.factors, model, self.trees[number], self.labels)
-            return example if self.weights is None else example._replace(weight=float(self.weights[number]))
+        def parse(number: int) -> Examples:
+            weight = 1.0 if self.weights is None else float(self.weights[number])
+            return self._examples(model, self.trees[number], weight)
 
         found = map_threads(parse, own.tolist(), n_jobs)
         report()
         return found
 
-
-def _example(factors: Factors, model: Model, tree: Tree, labels: LabelSet) -> Example:
-    """A tree with the posteriors of a model, whose labels may be fewer."""
-    words = tree.leaves()
-    found, _, _ = average_posteriors(model.grammars, words)
-    spans = np.zeros((len(found.spans), len(labels.phrases)))
-    tags = np.zeros((len(words), len(labels.tags)))
-    spans[:, [labels.phrase_index[label] for label in model.labels.phrases]] = found.spans
-    tags[:, [labels.tag_index[tag] for tag in model.labels.tags]] = found.tags
-    inner = tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree
-    gold = frozenset((i, j, labels.phrase_index[label]) for label, i, j in inner.spans())
-    return factors.example(words, SpanPosteriors(spans, tags), gold)
+    def _examples(self, model: Model, tree: Tree, weight: float) -> Examples:
+        """A tree with the posteriors of a model, whose labels may be fewer."""
+        words, labels = tree.leaves(), self.labels
+        found = average_posteriors(model.grammars, words)
+        spans = np.zeros((len(found.posteriors.spans), len(labels.phrases)))
+        tags = np.zeros((len(words), len(labels.tags)))
+        spans[:, [labels.phrase_index[label] for label in model.labels.phrases]] = found.posteriors.spans
+        tags[:, [labels.tag_index[tag] for tag in model.labels.tags]] = found.posteriors.tags
+        posteriors = SpanPosteriors(spans, tags)
+        inner = tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree
+        gold = frozenset((i, j, label) for label, i, j in inner.spans())
+        numbered = frozenset((i, j, labels.phrase_index[label]) for i, j, label in gold)
+        brackets = self.factors.example(words, posteriors, numbered)
+        rules = (self.rule_factors.example(words, posteriors, one, gold, tree.tags()) for one in found.forests)
+        weighted = [example._replace(weight=weight) for example in rules if example is not None]
+        return brackets._replace(weight=weight), weighted

@@ -17,6 +17,8 @@ import numpy as np
 from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.factors import Factors
 from spectragram.constituency.lexicon import Lexicon, WordTable
+from spectragram.constituency.rule_factors import RuleFactors
+from spectragram.constituency.rule_numbers import RuleNumbers
 from spectragram.constituency.settings import DECODERS, Thresholds
 from spectragram.data.binarization import base_label, is_intermediate
 from spectragram.data.productions import Productions
@@ -189,6 +191,24 @@ class Grammar:
         return kept, unary
 
     @cached_property
+    def shown_labels(self) -> tuple[list[list[str]], list[list[str]]]:
+        """The names of the labels that each kept symbol, and each unary rule with its child, shows over a span.
+
+        Unlike those of :attr:`link_chains`, rules are in their own order.
+        """
+        shown, start, chains = self.label_maps
+        names = self.labels.phrases
+        kept = [[names[label]] if label >= 0 else [] for label in shown.tolist()]
+        lower = self.rules.unary[:, 1].tolist()
+        unary = [[*(names[a] for a in chains[start[u] : start[u + 1]]), *kept[b]] for u, b in enumerate(lower)]
+        return kept, unary
+
+    @cached_property
+    def numbers(self) -> RuleNumbers:
+        """Numbers of symbols and rules, as factors of rules know them."""
+        return RuleNumbers.of(self.productions)
+
+    @cached_property
     def link_labels(self) -> tuple[np.ndarray, np.ndarray]:
         """The same as sets: bool (n_symbols, n_phrases) and (n_unary, n_phrases)."""
         found = []
@@ -275,6 +295,8 @@ class Model:
         Whether ``goodman`` adds up absolute values of marginals; if not, it adds them up as they are.
     factors : Factors or None
         What multiplies the odds of brackets.
+    rule_factors : RuleFactors or None
+        What weighs whole derivations; only beside ``factors``.
     """
 
     grammars: tuple[Grammar, ...]
@@ -282,6 +304,7 @@ class Model:
     probabilistic: bool
     absolute: bool = True
     factors: Factors | None = None
+    rule_factors: RuleFactors | None = None
 
     @property
     def labels(self) -> LabelSet:
@@ -307,6 +330,7 @@ class Model:
             "words": Part(WordTable.SCHEMA, {"n_tags": "n_tags", "n_rows": "n_rows"}),
             "grammar": Parts(Grammar.SCHEMA, "n_grammars", {"n_tags": "n_tags", "n_rows": "n_rows"}, values="grammars"),
             "factors": Part(Factors.SCHEMA, values=None, optional=True),
+            "rule_factors": Part(RuleFactors.SCHEMA, values=None, optional=True),
         },
         sizes={"n_grammars": 1},
     )
@@ -323,6 +347,8 @@ class Model:
             arrays |= prefixed(f"grammar{number}", part)
         if self.factors is not None:
             arrays |= prefixed("factors", self.factors.to_arrays())
+        if self.rule_factors is not None:
+            arrays |= prefixed("rule_factors", self.rule_factors.to_arrays())
         shared = {"decoder": self.decoder, "probabilistic": self.probabilistic, "labels": labels, "words": words}
         if not self.absolute:
             shared["absolute"] = False
@@ -339,11 +365,12 @@ class Model:
             Grammar.from_state(state, without_prefix(f"grammar{number}", arrays), labels, words)
             for number, state in enumerate(values["grammars"])
         )
-        of_factors = without_prefix("factors", arrays)
+        of_factors, of_rules = (without_prefix(name, arrays) for name in ("factors", "rule_factors"))
         return cls(
             grammars,
             values["decoder"],
             bool(values["probabilistic"]),
             bool(values.get("absolute", True)),
             Factors.from_arrays(of_factors) if of_factors else None,
+            RuleFactors.from_arrays(of_rules) if of_rules else None,
         )

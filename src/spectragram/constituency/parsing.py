@@ -12,12 +12,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
 from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
 from spectragram.constituency.constraints import Known, chart_constraints
 from spectragram.constituency.model import Grammar, Member
+from spectragram.constituency.rule_factors import GrammarForest
 from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.trees import Tree
 from spectragram.engine import map_threads
@@ -29,6 +31,7 @@ from spectragram.inference.chart_rules import Forest, free_mask
 from spectragram.metrics.brackets import bracket_scores
 
 __all__ = [
+    "Found",
     "HeldOutF1",
     "Status",
     "add_posteriors",
@@ -174,19 +177,28 @@ def _lexical_vectors(member: Member, forest: Forest, words: Sequence[str], first
     return values[np.arange(values.shape[1]) < n_states[items[:, 0]][:, None]]
 
 
+class Found(NamedTuple):
+    """What the grammars of a parser find in a sentence."""
+
+    posteriors: SpanPosteriors  #: averaged over the members of all grammars
+    status: Status  #: the worst among the grammars
+    n_negative: int  #: number of negative posteriors
+    forests: list[GrammarForest]  #: of the grammars that have a parse of the whole sentence
+
+
 def average_posteriors(
     grammars: Sequence[Grammar], words: Sequence[str], given: SpanConstraints | None = None
-) -> tuple[SpanPosteriors, Status, int]:
+) -> Found:
     """Posteriors averaged over the members of all grammars, each with the same weight.
 
-    Also the worst status among the grammars, and the number of negative posteriors. Where a grammar cannot derive what
-    is demanded, it votes with the trees that at least cross no required span or, if there are none, with all trees;
-    the status is then :attr:`Status.RELAXED`.
+    Where a grammar cannot derive what is demanded, it votes with the trees that at least cross no required span or, if
+    there are none, with all trees; the status is then :attr:`Status.RELAXED`.
     """
     n, labels = len(words), grammars[0].labels
     spans = np.zeros((n * (n + 1) // 2, len(labels.phrases)))
     tags = np.zeros((n, len(labels.tags)))
     worst, n_negative = Status.PRUNED, 0
+    forests: list[GrammarForest] = []
     total = sum(len(grammar.members) for grammar in grammars)
     for grammar in grammars:
         weight = len(grammar.members) / total
@@ -198,11 +210,20 @@ def average_posteriors(
             # A member for which the sentence has no value at all cannot vote. If none can, the middle one does.
             good = [value for value in found if value.sign != 0.0]
             good = good or [posteriors(grammar, grammar.middle, forest, words)]
-            for value in good:
-                add_posteriors(grammar, forest, value, weight / len(good), spans, tags)
-                n_negative += value.n_negative
+            mean = _mean(good)
+            add_posteriors(grammar, forest, mean, weight, spans, tags)
+            n_negative += sum(value.n_negative for value in good)
+            forests.append(GrammarForest(grammar, weight, forest, mean))
         worst = max(worst, status)
-    return SpanPosteriors(spans, tags), worst, n_negative
+    return Found(SpanPosteriors(spans, tags), worst, n_negative, forests)
+
+
+def _mean(found: Sequence[Posteriors]) -> Posteriors:
+    """The average of several members over one forest, of absolute values as in :func:`add_posteriors`."""
+    if len(found) == 1:
+        return found[0]
+    parts = zip(*(value[2:] for value in found), strict=True)
+    return Posteriors(1.0, 0.0, *(np.mean(np.abs(part), axis=0) for part in parts))
 
 
 def _prune_within(

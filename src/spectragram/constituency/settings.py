@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spectragram.constituency.factors import EPOCHS, FOLDS
+from spectragram.constituency import factors, rule_factors
 from spectragram.constituency.nodes import FeatureFunction
 from spectragram.data.word_paths import WordPaths
 from spectragram.errors import ParameterError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BINARISATIONS",
     "DECODERS",
+    "FACTOR_STEPS",
     "LEARNERS",
     "PAPER_PIVOT",
     "PRESETS",
@@ -28,6 +29,8 @@ __all__ = [
     "settings_of",
 ]
 
+FACTOR_STEPS = factors.FOLDS + factors.EPOCHS + rule_factors.EPOCHS
+"""Training steps of factors that are reported: each fold that is parsed, and each pass over the trees."""
 LEARNERS = ("spectral+em", "spectral", "em", "pivot", "pivot+em", "pcfg")
 DECODERS = ("mbr", "max-rule", "goodman")
 BINARISATIONS = ("right", "left", "head")
@@ -199,7 +202,7 @@ class Settings:
         """Number of training steps that are reported: the start of each model, each of its EM iterations, and for
         factors each fold that is parsed and each pass over the trees."""
         grammars = self.n_models * (1 + self.max_iter * self.learner.endswith("em"))
-        return grammars + (FOLDS + EPOCHS if self.factors else 0)
+        return grammars + (FACTOR_STEPS if self.factors else 0)
 
     @property
     def probabilistic(self) -> bool:
