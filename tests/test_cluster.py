@@ -31,7 +31,8 @@ from spectragram.errors import InputError, LostShardError, MissingExtraError
 from spectragram.hmm import em as hmm_em
 from spectragram.hmm import estimator as hmm_estimator
 from spectragram.inference import fixed_tree
-from spectragram.learning import sentence_methods
+from spectragram.learning import counts as learning_counts
+from spectragram.learning import ngram_counting, sentence_methods
 from spectragram.learning.ensembles import train_members
 from spectragram.lm import estimator as lm_estimator
 from spectragram.synthetic import english_dependencies, english_tagged
@@ -71,6 +72,8 @@ def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hmm_em, "TOKENS_PER_TREE", 50)
     monkeypatch.setattr(sentence_methods, "BATCHES_PER_SHARD", 2)
     monkeypatch.setattr(lm_estimator, "EVENTS_PER_SHARD", 20)
+    monkeypatch.setattr(ngram_counting, "WINDOWS", 100)
+    monkeypatch.setattr(learning_counts, "SHARD_TOKENS", 100)
 
 
 @pytest.mark.parametrize("folder", sorted(FOLDERS))
@@ -118,6 +121,11 @@ TRAINED: dict[str, tuple[Any, tuple[Any, ...], dict[str, Any]]] = {
         lambda **where: sg.HMM(2, max_iter=3, **where),
         ([np.arange(i, i + 9) % 4 for i in range(40)],),
         {},
+    ),
+    "n-grams and classes of a language model": (
+        lambda **where: sg.LanguageModel(4, max_iter=2, boundaries=True, **where),
+        (X[:120],),
+        {"dev": X[120:]},
     ),
 }
 

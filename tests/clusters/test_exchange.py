@@ -7,7 +7,8 @@ import pytest
 
 from spectragram.clusters import exchange as module
 from spectragram.clusters.exchange import exchange
-from spectragram.clusters.information import class_mutual_information, class_table
+from spectragram.clusters.exchange_gains import add_gains
+from spectragram.clusters.information import TABLE, class_mutual_information, class_table, nlogn_array
 from tests.clusters.brute import bigrams_of, class_counts, information, random_pairs
 
 
@@ -75,3 +76,27 @@ def test_counts_beyond_the_table_of_logarithms(rng: np.random.Generator, monkeyp
     monkeypatch.setattr(module, "TABLE", module.TABLE[:64].copy())
     again = exchange(bigrams_of(pairs), np.arange(60) % 5, n_classes=5, n_movable=60, max_passes=3)[0]
     np.testing.assert_array_equal(again, expected)
+
+
+def test_waiting_words_enter_the_class_where_they_gain_most(rng: np.random.Generator) -> None:
+    pairs = random_pairs(rng, 30)
+    start = np.append(np.arange(28) % 5, [6, 5])  # word 28 waits in the last class, word 29 stands for unknown words
+    labels, gains = exchange(
+        bigrams_of(pairs), start, n_classes=7, n_movable=29, n_open=5, first=28, max_passes=1, tolerance=-1.0
+    )
+    np.testing.assert_array_equal(np.delete(labels, 28), np.delete(start, 28))
+    found = {c: information(class_counts(pairs, np.where(np.arange(30) == 28, c, start))) for c in range(5)}
+    assert labels[28] == max(found, key=found.__getitem__)
+    before = information(class_counts(pairs, start))
+    assert gains[0] == pytest.approx(found[int(labels[28])] - before, abs=1e-10)
+
+
+@pytest.mark.parametrize(("s", "scale"), [(2, 10**5), (700, 10**5), (3000, 10**6), (40_000, 10**6)])
+def test_gains_beside_classes_of_long_texts(s: int, scale: int, rng: np.random.Generator) -> None:
+    """Counts on both sides of the end of the table, where f(n + s) - f(n) is looked up or a series."""
+    n = rng.poisson(rng.gamma(0.3, scale, (3, 500)))
+    step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
+    total = np.zeros(500, np.float32)
+    add_gains(total, n, step, np.ones(3, bool), np.full(3, s), np.arange(3), 3, 1, TABLE)
+    exact = (nlogn_array(n + s) - nlogn_array(n))[[0, 2]].sum(axis=0)
+    np.testing.assert_allclose(total, exact, rtol=2e-4)

@@ -13,9 +13,11 @@ from spectragram.clusters import WordClusters, count_files, learners
 from spectragram.clusters.contexts import ContextCounts
 from spectragram.clusters.counts import TextOptions
 from spectragram.clusters.information import Bigrams
+from spectragram.clusters.settings import settings_of
 from spectragram.clusters.spectral import word_vectors
+from spectragram.clusters.unfinished import NOT_KEPT, Unfinished
 from spectragram.engine import memory as engine_memory
-from spectragram.engine import parse_memory, scratch_array
+from spectragram.engine import parse_memory, release, scratch_array
 from spectragram.errors import InputError, ModelFileError
 from spectragram.learning import counts as learning_counts
 from spectragram.learning.counts import RunningCounts, TupleCounts
@@ -73,6 +75,46 @@ def test_clusters_do_not_depend_on_memory(path: Path, monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(free.clusters_, bound.clusters_)
     np.testing.assert_array_equal(free.vectors_, bound.vectors_)
     assert "memory" not in bound.fitted_params_
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2, 0.6])
+def test_a_bound_on_the_work_of_a_pass_lets_rare_words_wait(
+    share: float, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = count_files(path, window=1)
+    full = WordClusters(20, n_dimensions=0).fit(counts)
+    whole = learners._Words(counts, settings_of(WordClusters(20)), NOT_KEPT)._work(50)[-1]
+    monkeypatch.setattr(learners, "PASS_WORK", int(share * whole))
+    waited: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        learners,
+        "exchange",
+        lambda *args, run=learners.exchange, **how: (
+            waited.append((how["n_open"], how["n_movable"])) or run(*args, **how)
+        ),
+    )
+    found = WordClusters(20, n_dimensions=0).fit(counts)
+    assert waited[0][1] < counts.n_words
+    assert waited == sorted(waited, key=lambda stage: (-stage[0], stage[1]))  # ever fewer classes of ever more words
+    assert waited[-1][1] == counts.n_words
+    assert sorted(set(found.clusters_.tolist())) == list(range(20))
+    information = "mutual_information"
+    assert found.summary_[information] > 0.9 * full.summary_[information]
+    # An interrupted training goes on with the same words.
+    kept = tmp_path / "kept"
+    with monkeypatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(Unfinished, "keep", stop_after(4, Unfinished.keep))
+        WordClusters(20, n_dimensions=0).fit(counts, checkpoint=kept)
+    again = WordClusters(20, n_dimensions=0).fit(counts, checkpoint=kept)
+    np.testing.assert_array_equal(again.clusters_, found.clusters_)
+
+
+def test_what_was_read_leaves_memory_and_comes_back() -> None:
+    numbers = scratch_array(10, np.int64)
+    numbers[3] = 5
+    view = np.asarray(numbers)[2:]
+    release(view, np.arange(3))
+    assert view.tolist() == [0, 5, 0, 0, 0, 0, 0, 0]
 
 
 def test_what_cannot_fit_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -158,7 +200,6 @@ def test_clustering_goes_on_where_it_was(
 ) -> None:
     expected = WordClusters(20, n_dimensions=0, preset="best").fit(path)
     kept = tmp_path / "kept"
-    from spectragram.clusters.unfinished import Unfinished
 
     with monkeypatch.context() as patch, pytest.raises(Stopped):
         patch.setattr(Unfinished, "keep", stop_after(stopped_at, Unfinished.keep))

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from spectragram.learning.counts import TupleCounts, count_ngrams
-from spectragram.lm.em import ClassModel, bigram_matrix, em, em_step, history_step, random_start
+from spectragram.lm.em import ClassModel, Expectation, bigram_matrix, em, em_step, history_step, random_start
 
 
 @pytest.fixture
 def counts(rng: np.random.Generator) -> TupleCounts:
     return count_ngrams(rng.integers(0, 9, 400).astype(np.int32), 2, 9)
+
+
+def both_ways(counts: TupleCounts, n_jobs: int = 1) -> tuple[Expectation, Expectation]:
+    matrix = bigram_matrix(counts)
+    return Expectation(matrix, n_jobs), Expectation(matrix.T.tocsr(), n_jobs)
 
 
 def likelihood(counts: TupleCounts, model: ClassModel) -> float:
@@ -28,8 +33,7 @@ def test_one_step_equals_enumeration(counts: TupleCounts, n_states: int, rng: np
     expected = dense[:, :, None] * posterior
     histories = expected.sum(axis=1) / expected.sum(axis=(1, 2))[:, None]
     emissions = expected.sum(axis=0) / expected.sum(axis=(0, 1))
-    matrix = bigram_matrix(counts)
-    stepped, log_likelihood = em_step(matrix, matrix.T.tocsr(), model)
+    stepped, log_likelihood = em_step(*both_ways(counts), model)
     np.testing.assert_allclose(stepped.histories, histories, rtol=1e-12)
     np.testing.assert_allclose(stepped.emissions, emissions, rtol=1e-12)
     np.testing.assert_allclose(stepped.mix, expected.sum(axis=(0, 1)) / dense.sum(), rtol=1e-12)
@@ -37,11 +41,10 @@ def test_one_step_equals_enumeration(counts: TupleCounts, n_states: int, rng: np
 
 
 def test_likelihood_never_falls_and_tables_stay_distributions(counts: TupleCounts, rng: np.random.Generator) -> None:
-    matrix = bigram_matrix(counts)
-    model = random_start(9, 4, rng)
+    model, pairs = random_start(9, 4, rng), both_ways(counts)
     last = -np.inf
     for _ in range(20):
-        model, now = em_step(matrix, matrix.T.tocsr(), model)
+        model, now = em_step(*pairs, model)
         assert now >= last - 1e-9
         last = now
         np.testing.assert_allclose(model.histories.sum(axis=1), 1)
@@ -49,13 +52,13 @@ def test_likelihood_never_falls_and_tables_stay_distributions(counts: TupleCount
 
 
 def test_the_history_step_is_concave_so_starts_do_not_matter(counts: TupleCounts, rng: np.random.Generator) -> None:
-    matrix = bigram_matrix(counts)
+    expect = Expectation(bigram_matrix(counts))
     emissions = random_start(9, 3, rng).emissions
     ends = []
     for _ in range(2):
         model = ClassModel(random_start(9, 3, rng).histories, emissions, np.full(3, 1 / 3))
         for _ in range(3000):
-            model, value = history_step(matrix, model)
+            model, value = history_step(expect, model)
         ends.append(value)
     assert ends[0] == pytest.approx(ends[1], rel=1e-7)
 
@@ -63,18 +66,17 @@ def test_the_history_step_is_concave_so_starts_do_not_matter(counts: TupleCounts
 def test_prior_pulls_rare_histories_only(rng: np.random.Generator) -> None:
     stream = np.concatenate([np.tile([0, 1, 2, 3], 200), [4, 0]]).astype(np.int32)
     counts = count_ngrams(stream, 2, 6)
-    matrix = bigram_matrix(counts)
-    model, _ = em_step(matrix, matrix.T.tocsr(), random_start(6, 2, rng), prior=10.0)
-    free, _ = em_step(matrix, matrix.T.tocsr(), random_start(6, 2, np.random.default_rng(20120708)), prior=0.0)
+    pairs = both_ways(counts)
+    model, _ = em_step(*pairs, random_start(6, 2, rng), prior=10.0)
+    free, _ = em_step(*pairs, random_start(6, 2, np.random.default_rng(20120708)), prior=0.0)
     assert np.abs(model.histories[4] - model.mix).max() < 0.1 * max(np.abs(free.histories[4] - free.mix).max(), 0.1)
     np.testing.assert_allclose(model.histories[5], model.mix)  # never seen as a history
 
 
 def test_threads_do_not_show(counts: TupleCounts, rng: np.random.Generator) -> None:
-    matrix = bigram_matrix(counts)
     model = random_start(9, 5, rng)
-    one, _ = em_step(matrix, matrix.T.tocsr(), model, n_jobs=1)
-    two, _ = em_step(matrix, matrix.T.tocsr(), model, n_jobs=2)
+    one, _ = em_step(*both_ways(counts, 1), model)
+    two, _ = em_step(*both_ways(counts, 2), model)
     np.testing.assert_array_equal(one.histories, two.histories)
     np.testing.assert_array_equal(one.emissions, two.emissions)
 

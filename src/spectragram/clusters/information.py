@@ -82,7 +82,7 @@ class Bigrams(NamedTuple):
         n_pairs, n_words = len(pairs.keys), pairs.n_ids
         on_disk = memory is not None and BYTES_PER_PAIR * n_pairs > memory
         make = scratch_array if on_disk else np.zeros
-        at_once = (memory or 0) // (2 * BYTES_PER_PAIR) if on_disk else max(n_pairs, 1)
+        at_once = max(n_pairs, 1) if memory is None else memory // (2 * BYTES_PER_PAIR)
         # Twice the largest count must fit, since exchange adds to counts.
         small = all(int(pairs.counts[part].max()) < 2**30 for part in _parts(pairs, at_once))
         counted = np.int32 if small else np.int64

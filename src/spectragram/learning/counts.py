@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import file_arrays, map_reduce, release
+from spectragram.engine import current_executor, file_arrays, map_reduce, release
 from spectragram.errors import InputError
 
 __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
@@ -223,14 +223,15 @@ def count_ngrams(tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_
     gap : int
         Number of tokens skipped between neighbours: order 2 with gap 1 counts pairs at distance two.
     n_jobs : int
-        Processes that count; one is enough for a single shard.
+        Processes that count, without an executor (:func:`~spectragram.engine.working_on`); one is enough for a shard.
     """
     reach = (order - 1) * (gap + 1)
     n_ngrams = max(len(tokens) - reach, 0)
     cuts = np.linspace(0, n_ngrams, max(1, n_ngrams // SHARD_TOKENS) + 1).astype(np.int64)
     shards = [tokens[a : b + reach] for a, b in itertools.pairwise(cuts)]
     count = partial(_count_shard, order=order, n_ids=n_ids, step=gap + 1)
-    return map_reduce(count, shards, n_jobs=n_jobs if len(shards) > 1 else 1)
+    several = len(shards) > 1
+    return map_reduce(count, shards, n_jobs=n_jobs if several else 1, executor=current_executor() if several else None)
 
 
 def _count_shard(tokens: np.ndarray, order: int, n_ids: int, step: int) -> TupleCounts:

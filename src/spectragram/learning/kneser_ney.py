@@ -71,14 +71,16 @@ class KneserNey(BackOff):
         modified: bool = True,
         start: int = -1,
         memory: int | None = None,
+        n_jobs: int = 1,
     ) -> Self:
         """Count a stream of word ids (n_tokens,) and estimate all orders.
 
         ``modified`` has three discounts in each order; otherwise there is one, n_1 / (n_1 + 2 n_2), as in Kneser and
         Ney (1995). The id ``start`` stands between sentences, before the first and after the last; n-grams do not go
-        on after it. -1: the text is one stream. What takes more than ``memory`` bytes is refused.
+        on after it. -1: the text is one stream. What takes more than ``memory`` bytes is refused. N-grams are counted
+        by the current executor or on ``n_jobs`` threads.
         """
-        tree, counts = NgramTree.count(tokens, n_words, order, start, memory)
+        tree, counts = NgramTree.count(tokens, n_words, order, start, memory, n_jobs)
         return cls(tree, _continuation_counts(tree, counts, start), modified)
 
     def times_seen(self, contexts: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ order of their words, so the children of a node stand together and are found by 
     words    (n_nodes,)         the last word of each
     starts   (n_contexts + 1,)  children of node h, which is shorter than ``order``, are starts[h] to starts[h + 1] - 1
 
-To build it, the positions of a text are sorted by the n-grams that begin there: one stable counting sort for each
-place, the last place first. One pass over the sorted positions then meets every n-gram in its order.
+It is built from stretches of the vocabulary: the n-grams that begin with a word of one stretch, here or by a worker
+(:mod:`spectragram.learning.ngram_counting`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from numba import njit
 
 from spectragram.engine import require_memory
 from spectragram.errors import InputError
+from spectragram.learning.ngram_counting import Branches, count_branches, joined
 from spectragram.schema import Array
 
 __all__ = ["LONGEST", "TREE_ARRAYS", "NgramTree", "find_child", "tree_problem"]
@@ -31,9 +32,9 @@ LONGEST = 6
 MOST_NODES = 2**31 - 2
 """Nodes and positions of a text are numbered in 32 bits."""
 
-POSITION_BYTES, NODE_BYTES = 13, 20
-"""Memory of a position while text is sorted (its id, its places in the old and in the new order, the length of its
-n-gram), and of an n-gram while it is weighed (last word, children, two counts, suffix or weight)."""
+POSITION_BYTES, NODE_BYTES = 9, 20
+"""Memory of a position of the text (its id, its place among those of its word, the length of its n-gram), and of an
+n-gram while it is weighed (last word, children, two counts, suffix or weight)."""
 
 TREE_ARRAYS = {
     "bounds": Array("i8", ("order + 1",), "where the n-grams of each length begin", least=0),
@@ -64,12 +65,13 @@ class NgramTree:
 
     @classmethod
     def count(
-        cls, tokens: np.ndarray, n_words: int, order: int, start: int = -1, memory: int | None = None
+        cls, tokens: np.ndarray, n_words: int, order: int, start: int = -1, memory: int | None = None, n_jobs: int = 1
     ) -> tuple[Self, np.ndarray]:
         """The n-grams of a stream of ids (n_tokens,), and how often each occurs, int32 (n_nodes,).
 
         The id ``start`` separates sentences: an n-gram may begin or end with it, but does not go on after it. What
-        would take more than ``memory`` bytes is refused before it is allocated.
+        would take more than ``memory`` bytes is refused before it is allocated. Stretches of the vocabulary are counted
+        by the current executor or on ``n_jobs`` threads.
         """
         what, remedy = f"counting n-grams of length {order}", "use shorter n-grams or less text, or allow more memory"
         require_memory(POSITION_BYTES * len(tokens), what, remedy, memory)
@@ -78,14 +80,15 @@ class NgramTree:
                 f"a text of {len(tokens)} words is too long for n-grams of length {order}",
                 remedy="give less text or use shorter n-grams",
             )
-        tokens = np.ascontiguousarray(tokens, np.int32)
-        depths = _depths(tokens, order, start)
-        positions = _sort_positions(tokens, depths, order, n_words)
-        sizes = _count_nodes(tokens, depths, positions, order)
-        n_nodes = n_words + int(sizes[2:].sum())
-        require_memory(POSITION_BYTES * len(tokens) + NODE_BYTES * n_nodes, what, remedy, memory)
-        bounds = np.concatenate([[0], np.cumsum(np.concatenate([[n_words], sizes[2:]]))]).astype(np.int64)
-        words, starts, counts = _fill(tokens, depths, positions, bounds)
+        parts: list[Branches] = []
+        n_nodes = 0
+        for part in count_branches(tokens, n_words, order, start, n_jobs):
+            parts.append(part)
+            n_nodes += len(part.words)
+            require_memory(POSITION_BYTES * len(tokens) + NODE_BYTES * n_nodes, what, remedy, memory)
+        bounds, words, children, counts = joined(parts)
+        starts = np.concatenate([np.array([n_words], np.int32), children])
+        np.cumsum(starts, out=starts)
         return cls(n_words, bounds, words, starts), counts
 
     @classmethod
@@ -187,93 +190,6 @@ def _find(ngrams: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarr
             node = find_child(words, starts[node], starts[node + 1], ngrams[i, place])
         nodes[i] = node
     return nodes
-
-
-@njit(cache=True, nogil=True)
-def _depths(tokens: np.ndarray, order: int, start: int) -> np.ndarray:
-    """Length of the longest n-gram that begins at each position, uint8 (n_tokens,)."""
-    depths = np.empty(len(tokens), np.uint8)
-    room = 0
-    for i in range(len(tokens) - 1, -1, -1):
-        room = min(room + 1, order)
-        depths[i] = room
-        if tokens[i] == start:
-            room = 1  # what comes before ends here
-    return depths
-
-
-@njit(cache=True, nogil=True)
-def _sort_positions(tokens: np.ndarray, depths: np.ndarray, order: int, n_words: int) -> np.ndarray:
-    """Positions in the order of the n-grams that begin there, shorter ones first, int32 (n_tokens,)."""
-    n = len(tokens)
-    positions, other = np.empty(n, np.int32), np.empty(n, np.int32)
-    for i in range(n):
-        positions[i] = i
-    place_of = np.empty(n_words + 2, np.int64)
-    for j in range(order - 1, -1, -1):
-        place_of[:] = 0
-        for i in range(n):
-            place_of[(tokens[i + j] + 1 if j < depths[i] else 0) + 1] += 1
-        for w in range(n_words + 1):
-            place_of[w + 1] += place_of[w]
-        for r in range(n):
-            i = positions[r]
-            key = tokens[i + j] + 1 if j < depths[i] else 0
-            other[place_of[key]] = i
-            place_of[key] += 1
-        positions, other = other, positions
-    return positions
-
-
-@njit(cache=True, nogil=True)
-def _in_common(tokens: np.ndarray, depths: np.ndarray, a: int, b: int) -> int:
-    """How many words the n-grams at two positions have in common."""
-    most = min(depths[a], depths[b])
-    same = 0
-    while same < most and tokens[a + same] == tokens[b + same]:
-        same += 1
-    return same
-
-
-@njit(cache=True, nogil=True)
-def _count_nodes(tokens: np.ndarray, depths: np.ndarray, positions: np.ndarray, order: int) -> np.ndarray:
-    """Number of different n-grams by length, (order + 1,)."""
-    sizes = np.zeros(order + 1, np.int64)
-    for r in range(len(positions)):
-        i = positions[r]
-        same = _in_common(tokens, depths, positions[r - 1], i) if r > 0 else 0
-        for length in range(same + 1, depths[i] + 1):
-            sizes[length] += 1
-    return sizes
-
-
-@njit(cache=True, nogil=True)
-def _fill(
-    tokens: np.ndarray, depths: np.ndarray, positions: np.ndarray, bounds: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Words, starts and counts of all nodes."""
-    order, n_words, n_nodes = len(bounds) - 1, bounds[1], bounds[-1]
-    words = np.empty(n_nodes, np.int32)
-    counts = np.zeros(n_nodes, np.int32)
-    starts = np.zeros(bounds[order - 1] + 1, np.int32)
-    for w in range(n_words):
-        words[w] = w
-    free, path = bounds[:-1].copy(), np.empty(order, np.int64)
-    for r in range(len(positions)):
-        i = positions[r]
-        same = _in_common(tokens, depths, positions[r - 1], i) if r > 0 else 0
-        path[0] = tokens[i]
-        for k in range(max(same, 1), depths[i]):
-            path[k] = free[k]
-            free[k] += 1
-            words[path[k]] = tokens[i + k]
-            starts[path[k - 1] + 1] += 1
-        for k in range(depths[i]):
-            counts[path[k]] += 1
-    starts[0] = n_words
-    for h in range(len(starts) - 1):
-        starts[h + 1] += starts[h]
-    return words, starts, counts
 
 
 @njit(cache=True, nogil=True)

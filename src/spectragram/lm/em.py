@@ -9,33 +9,35 @@
     s(w2|h)    emissions       (V, m), columns sum to one (row w2 holds s(w2 | .), so that an entry is one dot product)
 
 With ratio(w1,w2) = c(w1,w2) / p(w2|w1) the expected counts are  r * (ratio s)  and  s * (ratio^T r): two passes over
-the counts. Each row is summed by one thread, so the result does not depend on the number of threads.
+the counts. Each row is summed in one place, so the result depends neither on threads nor on workers, which keep their
+rows of the counts while the tables travel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, Self
 
 import numpy as np
 from numba import njit
 from scipy import sparse
 
-from spectragram.engine import map_threads
+from spectragram.engine import Resident
 from spectragram.engine.progress import Report, silent
 from spectragram.learning.counts import TupleCounts
 from spectragram.learning.em import refine
 from spectragram.schema import Array, Schema
 
-__all__ = ["ClassModel", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
+__all__ = ["ClassModel", "Expectation", "bigram_matrix", "em", "em_step", "history_step", "random_start"]
 
 PART = 1 << 16
 """Words scored at a time, so that the gathered rows stay small. Chosen by hand; results do not depend on it."""
 
 N_PARTS = 32
-"""Parts into which the rows of an E-step are cut for threads. Chosen by hand: more than most machines have cores, so
-that a part with long rows does not hold up the others. Results do not depend on it."""
+"""Parts into which the rows of an E-step are cut for threads and workers. Chosen by hand: more than most machines have
+cores, so that a part with long rows does not hold up the others. Only the last bits of log-likelihoods depend on it."""
 
 SMALLEST = 1e-300
 """A guard against division by zero; any tiny value does."""
@@ -101,17 +103,15 @@ def _expected(
     values: np.ndarray,
     rows: np.ndarray,
     others: np.ndarray,
-    first: int,
-    last: int,
     out: np.ndarray,
 ) -> float:
-    """out[i] = rows[i] * sum_j values[ij] / (rows[i] . others[j]) others[j] for rows first .. last - 1.
+    """out[i] = rows[i] * sum_j values[ij] / (rows[i] . others[j]) others[j] for all rows.
 
     Returns the log-likelihood of these rows.
     """
     m = rows.shape[1]
     log_likelihood = 0.0
-    for i in range(first, last):
+    for i in range(len(rows)):
         row = rows[i]
         total = out[i]
         total[:] = 0.0
@@ -137,21 +137,44 @@ def _expected(
     return log_likelihood
 
 
-def _expected_counts(
-    matrix: sparse.csr_array, rows: np.ndarray, others: np.ndarray, n_jobs: int
-) -> tuple[np.ndarray, float]:
-    """Expected counts of every row's classes, shape of ``rows``, and the log-likelihood."""
-    out = np.empty_like(rows)
-    targets = np.linspace(0, matrix.nnz, N_PARTS + 1)
-    cuts = np.unique(np.searchsorted(matrix.indptr, targets, side="left").clip(0, len(rows)))
-    cuts[0], cuts[-1] = 0, len(rows)
-    arrays = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data, rows, others)
-    parts = map_threads(
-        lambda span: _expected(*arrays, span[0], span[1], out),
-        list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)),
-        n_jobs=n_jobs,
-    )
-    return out, float(sum(parts))
+class Expectation:
+    """Expected counts of every row's classes, again and again; with an executor rows stay with its workers."""
+
+    def __init__(self, matrix: sparse.csr_array, n_jobs: int = 1) -> None:
+        n_rows = matrix.shape[0]
+        targets = np.linspace(0, matrix.nnz, N_PARTS + 1)
+        cuts = np.unique(np.searchsorted(matrix.indptr, targets, side="left").clip(0, n_rows))
+        cuts[0], cuts[-1] = 0, n_rows
+        parts = [_Rows.of(matrix, first, stop) for first, stop in pairwise(np.unique(cuts).tolist())]
+        self._expect = Resident(_expect_rows, parts, n_jobs)
+
+    def __call__(self, rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, float]:
+        """Expected counts, shape of ``rows``, and the log-likelihood."""
+        found = self._expect(rows, others)
+        return np.concatenate([expected for expected, _ in found]), float(sum(value for _, value in found))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Rows ``first`` to ``stop`` of a matrix in CSR."""
+
+    first: int
+    stop: int
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_array, first: int, stop: int) -> Self:
+        indptr = matrix.indptr[first : stop + 1].astype(np.int64)
+        entries = slice(indptr[0], indptr[-1])
+        return cls(first, stop, indptr - indptr[0], matrix.indices[entries], matrix.data[entries])
+
+
+def _expect_rows(part: _Rows, rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, float]:
+    own = rows[part.first : part.stop]
+    out = np.empty_like(own)
+    return out, _expected(part.indptr, part.indices, part.values, own, others, out)
 
 
 def _normalise_histories(expected: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
@@ -164,24 +187,23 @@ def _normalise_histories(expected: np.ndarray, prior: float) -> tuple[np.ndarray
 
 
 def em_step(
-    counts: sparse.csr_array, transposed: sparse.csr_array, model: ClassModel, *, prior: float = 0.0, n_jobs: int = 1
+    counts: Expectation, transposed: Expectation, model: ClassModel, *, prior: float = 0.0
 ) -> tuple[ClassModel, float]:
-    """One iteration; returns the new model, and the log-likelihood of the counts under the old one.
+    """One iteration on counts of pairs, by their first and by their second word.
 
-    ``prior`` is the strength of a Dirichlet prior that draws the classes of rare histories towards the overall mix.
+    Returns the new model, and the log-likelihood of the counts under the old one. ``prior`` is the strength of a
+    Dirichlet prior that draws the classes of rare histories towards the overall mix.
     """
-    histories, log_likelihood = _expected_counts(counts, model.histories, model.emissions, n_jobs)
-    emissions, _ = _expected_counts(transposed, model.emissions, model.histories, n_jobs)
+    histories, log_likelihood = counts(model.histories, model.emissions)
+    emissions, _ = transposed(model.emissions, model.histories)
     emissions /= np.maximum(emissions.sum(axis=0), SMALLEST)
     histories, mix = _normalise_histories(histories, prior)
     return ClassModel(histories, emissions, mix), log_likelihood
 
 
-def history_step(
-    counts: sparse.csr_array, model: ClassModel, *, prior: float = 0.0, n_jobs: int = 1
-) -> tuple[ClassModel, float]:
+def history_step(counts: Expectation, model: ClassModel, *, prior: float = 0.0) -> tuple[ClassModel, float]:
     """One iteration on r alone, with s fixed: the likelihood is concave in r, so EM finds its global optimum."""
-    expected, log_likelihood = _expected_counts(counts, model.histories, model.emissions, n_jobs)
+    expected, log_likelihood = counts(model.histories, model.emissions)
     histories, mix = _normalise_histories(expected, prior)
     return ClassModel(histories, model.emissions, mix), log_likelihood
 
@@ -215,7 +237,7 @@ def em(
 def _steps(counts: TupleCounts, model: ClassModel, prior: float, n_jobs: int) -> Iterator[tuple[ClassModel, float]]:
     """Endless EM iterations: the next model and the log-likelihood of the one before."""
     matrix = bigram_matrix(counts)
-    transposed = matrix.T.tocsr()
+    by_first, by_second = Expectation(matrix, n_jobs), Expectation(matrix.T.tocsr(), n_jobs)
     while True:
-        model, log_likelihood = em_step(matrix, transposed, model, prior=prior, n_jobs=n_jobs)
+        model, log_likelihood = em_step(by_first, by_second, model, prior=prior)
         yield model, log_likelihood

@@ -124,7 +124,8 @@ class _Training:
         if learner in ("kn", "mixed"):
             # Every sentence begins after the end of another, the first one too.
             sentences = stream if self.end < 0 else np.concatenate([np.array([self.end], stream.dtype), stream])
-            how: dict[str, Any] = {"modified": self.settings.modified, "memory": self.settings.memory}
+            names = ("modified", "memory", "n_jobs")
+            how: dict[str, Any] = {name: getattr(self.settings, name) for name in names}
             with progress("n-grams", enabled=self.settings.verbose):
                 ngrams = KneserNey.fit(sentences, self.n_words, self.settings.order, start=self.end, **how)
         if learner == "kn":

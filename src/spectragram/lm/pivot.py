@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from spectragram.learning.counts import TupleCounts
-from spectragram.lm.em import ClassModel, bigram_matrix, history_step
+from spectragram.lm.em import ClassModel, Expectation, bigram_matrix, history_step
 from spectragram.spectral.anchors import decompose_means
 from spectragram.spectral.scaling import Scaling
 from spectragram.spectral.subspace import find_subspace
@@ -117,9 +117,10 @@ def pivot(
     emissions = memberships * occurrences[:, None]
     histories = np.repeat(found.prior[None], counts.n_ids, axis=0)
     model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), SMALLEST), found.prior)
+    expect = Expectation(matrix, n_jobs)
     before = -np.inf
     for _ in range(how.history_steps):
-        model, log_likelihood = history_step(matrix, model, prior=prior, n_jobs=n_jobs)
+        model, log_likelihood = history_step(expect, model, prior=prior)
         if 0.0 <= log_likelihood - before < how.history_tolerance * matrix.sum():
             break
         before = log_likelihood
