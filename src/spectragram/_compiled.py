@@ -42,7 +42,7 @@ def ensure_kernel_cache() -> None:
     if given:
         return
     print(
-        "spectragram: no folder for compiled code can be written to, so every run compiles again (10 to 30 s); "
+        "spectragram: no folder for compiled code can be written to, so every run compiles again (2 to 70 s); "
         "set NUMBA_CACHE_DIR to one that lasts",
         file=sys.stderr,
     )

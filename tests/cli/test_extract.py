@@ -38,6 +38,7 @@ def test_a_command_that_says_what_comes_next(tmp_path: Path) -> None:
     [
         ("print(1)", "the command ended after 1 answers"),
         ("import sys\nfor line in sys.stdin: print('x', flush=True)", "answered 'x' to"),
+        (r"import sys; sys.stdout.buffer.write(b'\xff\n')", r"answered '\\xff' to"),
         (COIN, "9 numbers for 3 strings"),
         ("import sys\nfor line in sys.stdin: print(*line.split().__len__() * [0], 1, flush=True)", "as many numbers"),
     ],

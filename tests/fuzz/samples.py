@@ -22,10 +22,10 @@ STRINGS = ["a b a b", "c", "a b c", "", "b c c a", "a", "a b a b c c"] * 4
 PAUTOMAC = "6 3\n3 0 1 2\n2 1 1\n0\n4 2 2 0 1\n1 2\n3 0 0 1\n"
 LAST = "pairs.counts"
 """The file that is written when all models are trained."""
-SOLUTION = "6\n0.1\n0.2\n0.3\n0.1\n0.2\n0.1\n"
+SOLUTION = "28\n" + "0.1\n0.2\n0.3\n0.1\n" * 7
 PATHS = "0\tthe\t9\n100\tdog\t4\n1010\tfox\t2\n1011\tgarden\n11\tsaw\t1\n"
 PARTIAL = "(? (NP the old dog) (!VP chased (? a fox)) .)\n(? (! the old) (NN dog) (? barked))\nIt was small\n"
-ANSWERS, CHANCES = "".join(f"{0.5 / 3 ** (n % 7):.6f}\n" for n in range(200)), "0.4 0.6\n" * 200
+ANSWERS, CHANCES = "".join(f"{0.5 / 3 ** (n % 7):.6f}\n" for n in range(2000)), "0.4 0.6\n" * 2000
 """What a command answers that ``extract`` asks: the value of every string; probabilities of the symbol and the end."""
 ARPA = (
     "\\data\\\nngram 1=4\nngram 2=3\n\n\\1-grams:\n-1.0\t<unk>\n-0.6\t</s>\n-99\t<s>\t-0.3\n-0.5\ta\t-0.2\n\n"
@@ -195,13 +195,13 @@ def uses_of_model(name: str, model: Path, data: dict[str, Path], out: Path) -> I
         yield ["surprisal", lm if Path(lm).exists() else str(model), source, "--tokenizer", str(model), "-j", "1"]
 
 
-QUICK_TAGGER = "--learner em --states 1 --models 1 --iterations 1 --no-factors -q -j 1"
+QUICK_TAGGER = "--learner em --states 1 --models 1 --iterations 1 --epochs 1 -q -j 1"
 USES = {
     "solution": ["evaluate {automaton} {strings} --solution {path}"],
     "paths": ["train tagger {columns} -o {out} --clusters {path} " + QUICK_TAGGER],
     "arpa": ["train lm {path} -o {out} -q"],
-    "answers": ["extract --alphabet a -o {out} --queries 100 --compared 5 --states 2 -q -- cat {path}"],
-    "chances": ["extract --alphabet a -o {out} --queries 100 --compared 5 --next -q -- cat {path}"],
+    "answers": ["extract --alphabet a -o {out} --queries 100 --compared 5 --states 2 -q -- cat {path} -"],
+    "chances": ["extract --alphabet a -o {out} --queries 100 --compared 5 --next -q -- cat {path} -"],
     "partial": [
         "predict {constituency} {path} --constrained",
         "predict {constituency} {path} --constrained --marginals",

@@ -107,14 +107,14 @@ def _red_blue(
 def _fold(
     target: np.ndarray,
     counts: np.ndarray,
-    state: int,
+    state: int | np.int64,
     subtree: int,
     per_symbol: np.ndarray,
     per_state: np.ndarray,
     pairs: np.ndarray,
     log: np.ndarray,
     added: np.ndarray,
-    keep: bool,
+    keep: bool | np.bool_,
 ) -> float:
     """Merge a subtree into a state, node by node, and return the score; undo it unless ``keep``."""
     n_pairs, n_log, n_added, score = 1, 0, 0, 0.0

@@ -19,7 +19,12 @@ class LineCommand:
     def __init__(self, command: list[str]) -> None:
         try:
             self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                bufsize=1,
+                encoding="utf-8",
+                errors="backslashreplace",  # what is not text is shown as it is in the message that refuses it
             )
         except OSError as trouble:
             raise InputError(

@@ -81,7 +81,7 @@ def _smooth_rows(
     out: np.ndarray,
     start: int,
     n_rows: int,
-    width: int,
+    width: int | np.int64,
     totals: np.ndarray,
     first_total: int,
     smooth: float,

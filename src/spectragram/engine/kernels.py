@@ -18,8 +18,8 @@ fixed when the kernel is compiled, so every run gives the same bits."""
 
 
 @njit(cache=True, nogil=True)
-def largest_of(values: np.ndarray) -> float:
-    """The largest of some numbers, of which there is at least one."""
+def largest_of(values: np.ndarray) -> int:
+    """The largest of some whole numbers, of which there is at least one."""
     largest = values[0]
     for i in range(1, len(values)):
         if values[i] > largest:

@@ -59,7 +59,8 @@ def _inside(
     outer = np.empty(largest_states * largest_states)
     used = 0
     for s in range(len(spans)):
-        e, last = np.int64(first_edge[s]), first_edge[s + 1]  # as _climb_rule returns it: one type
+        e: int = np.int64(first_edge[s])  # type: ignore[assignment]  # as _climb_rule returns it: one type
+        last = first_edge[s + 1]
         base = np.int64(0)
         if spans[s, 1] - spans[s, 0] == 1:
             for t in range(first_item[s], first_item[s + 1]):
@@ -170,7 +171,8 @@ def _outside(
     for s in range(len(spans) - 1, -1, -1):
         own = slice(first_link[s], first_link[s + 1])
         _descend_links(operators, items, links[own], offset, alpha, beta, link_out[own])
-        e, upto = np.int64(first_edge[s]), edges[: first_edge[s + 1]]
+        e: int = np.int64(first_edge[s])  # type: ignore[assignment]
+        upto = edges[: first_edge[s + 1]]
         while e < len(upto):
             e = _descend_rule(
                 binary, operators, items, upto, e, exponent[s], exponent, offset, alpha, beta, outer, edge_out

@@ -30,7 +30,7 @@ more for every plain number that it is given."""
 
 
 @njit(cache=True, nogil=True)
-def _append(table: np.ndarray, used: int, a: np.int64, b: np.int64, c: np.int64, d: np.int64) -> np.ndarray:
+def _append(table: np.ndarray, used: int, a: int | np.int64, b: int | np.int64, c: int, d: int) -> np.ndarray:
     """Write a row of four into ``table``, or into a copy twice as long if all rows are used; returns the table."""
     if used == len(table):
         bigger = np.empty((2 * used, 4), np.int32)
@@ -55,7 +55,8 @@ def _prune(
     outside = np.zeros((n_cells, n_symbols))
     under = np.empty(n_symbols)
     items, links, edges = np.empty((256, 4), np.int32), np.empty((256, 4), np.int32), np.empty((1024, 4), np.int32)
-    n_items = n_links = n_edges = np.int64(0)
+    n_items: int = np.int64(0)  # type: ignore[assignment]
+    n_links = n_edges = n_items
     whole = span_id(0, n)
     total = 0.0
     for a in range(n_symbols):

@@ -78,7 +78,8 @@ def span_contexts(
 def _list_brackets(n: int, split: np.ndarray, label: np.ndarray, stack: np.ndarray) -> np.ndarray:
     """Begin, end and label of all brackets of the tree, (n_brackets, 3)."""
     tree = np.empty((2 * n, 3), np.int64)
-    found, depth = 0, np.int64(1)
+    found = 0
+    depth: int = np.int64(1)  # type: ignore[assignment]
     stack[0, 0], stack[0, 1] = 0, n
     while depth:
         depth -= 1
@@ -93,11 +94,11 @@ def _list_brackets(n: int, split: np.ndarray, label: np.ndarray, stack: np.ndarr
 
 
 @njit(cache=True, nogil=True)
-def _push_halves(i: int, k: int, j: int, stack: np.ndarray, depth: int) -> int:
+def _push_halves(i: int, k: int, j: int, stack: np.ndarray, depth: int | np.int64) -> int:
     """Put both halves of a span on a stack, the left one on top; returns its new depth."""
     stack[depth, 0], stack[depth, 1] = k, j
     stack[depth + 1, 0], stack[depth + 1, 1] = i, k
-    return depth + 2
+    return int(depth + 2)
 
 
 @njit(cache=True, nogil=True)

@@ -283,8 +283,8 @@ def _chunk_columns(
     lower: np.ndarray,
     kinds: np.ndarray,
     gaps: np.ndarray,
-    begin: int,
-    end: int,
+    begin: int | np.int64,
+    end: int | np.int64,
     columns: np.ndarray,
 ) -> None:
     """Fill in the columns of the characters begin .. end - 1 of one chunk that do not depend on other chunks."""

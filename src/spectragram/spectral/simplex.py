@@ -98,7 +98,8 @@ def _solve_rows(gram: np.ndarray, targets: np.ndarray, weights: np.ndarray, slac
             slopes[h] = 0.5 * gram[h, h] - b[h]
         support[0] = _place_of_smallest(slopes)
         gamma[support[0]] = 1.0
-        size, factored = np.int64(1), np.int64(0)  # with a type: a plain number would be compiled for itself
+        size: int = np.int64(1)  # type: ignore[assignment]  # a plain number would be compiled for itself
+        factored: int = np.int64(0)  # type: ignore[assignment]
         for _ in range(4 * m + 10):  # ends by itself; a guard against cycles caused by rounding
             size, factored, level = _walk_to_optimum(
                 gram, b, gamma, support, size, factor, factored, forward, solution, ones
