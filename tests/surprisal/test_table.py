@@ -97,8 +97,9 @@ def test_a_model_without_probabilities_is_named(models):
         surprisal_table({"ngram": models["ngram"], "old": spectral}, TEXT)
 
 
-def test_lines_without_words_are_not_counted(models):
-    rows = surprisal_table(models["ngram"], ["Ada saw", "", "   ", "the dog"]).rows
+def test_lines_without_words_are_not_counted(models, tmp_path):
+    (tmp_path / "text.txt").write_text("Ada saw\n\n   \nthe dog\n", encoding="utf-8")
+    rows = surprisal_table(models["ngram"], tmp_path / "text.txt").rows
     assert [row[:2] for row in rows] == [[1, 1], [1, 2], [2, 1], [2, 2]]
 
 

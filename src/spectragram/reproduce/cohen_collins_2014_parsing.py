@@ -72,7 +72,8 @@ def parsing(report: Report, data: Path) -> None:
         f"The paper trains on 39,832 trees of the Penn Treebank. Only {n_trees} of them are available here, so F1 is "
         "lower and the counts support fewer states. Rows without a word after the comma are as written "
         '(`recipe="paper"` with our pruning, decoded by Goodman\'s algorithm), with m states for every label. '
-        "'spectral' has the smoothing of Cohen et al. (2013), whose figures the paper's row has; without it, it is the row of "
+        "'spectral' has the smoothing of Cohen et al. (2013), whose figures the paper's row has; without it, it is the "
+        "row of "
         "[cohen-2012](cohen-2012.md). EM, pivot and pivot+EM as written end at m = 16, where the paper goes on to 32, "
         "and the EM over combinations of features (section 6.2) stops after 15 iterations. Ours have at "
         "most m states, fewer for rare labels, and are decoded by minimum Bayes risk. The table has F1 on all "
