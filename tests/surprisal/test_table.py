@@ -91,6 +91,18 @@ def test_other_kinds_are_refused():
         surprisal_table(clusters, TEXT)
 
 
+def test_a_model_without_probabilities_is_named(models):
+    spectral = ConstituencyParser(2, "spectral").fit(english_trees(150))
+    with pytest.raises(InputError, match=r"old: a spectral model is not a probability distribution"):
+        surprisal_table({"ngram": models["ngram"], "old": spectral}, TEXT)
+
+
+def test_lines_without_words_are_not_counted(models, tmp_path):
+    (tmp_path / "text.txt").write_text("Ada saw\n\n   \nthe dog\n", encoding="utf-8")
+    rows = surprisal_table(models["ngram"], tmp_path / "text.txt").rows
+    assert [row[:2] for row in rows] == [[1, 1], [1, 2], [2, 1], [2, 2]]
+
+
 def test_models_of_one_kind_are_numbered(models):
     table = surprisal_table([models["ngram"], models["ngram"]], TEXT[:1])
     assert {"lm1_surprisal", "lm2_surprisal"} <= set(table.columns)

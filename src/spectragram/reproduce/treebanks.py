@@ -25,8 +25,6 @@ The development part of icepahc has 9374 trees, so every tenth is enough.
 CHOICE_STEP = 5
 """Every fifth development tree chooses the EM iteration: parsing all of them after every iteration would take longer
 than everything else. Chosen by hand."""
-NEAR_LIMIT = 0.9
-"""If the best EM iteration is beyond this share of those that were allowed, more might be better. Chosen by hand."""
 
 
 @cache
@@ -36,17 +34,16 @@ def read_treebank(data: Path, name: str) -> tuple[list[Tree], list[Tree]]:
     return list(read_trees(data / train)), list(read_trees(data / dev))[::step]
 
 
-def measure(data: Path, name: str, settings: dict[str, Any], *, choose: str | None = None) -> dict[str, Any]:
+def measure(data: Path, name: str, settings: dict[str, Any], *, choose_iteration: bool = False) -> dict[str, Any]:
     """F1, tag accuracy, EM iterations, processor seconds of training and sentences parsed per processor second.
 
-    With ``choose`` the parser is trained twice: once to find the EM iteration that is best on every fifth of the
-    development trees, and once to measure the cost of training up to that iteration. It is chosen among the first
-    ``max_iter`` (``"limited"``), or among as many as it takes (``"unlimited"``).
+    With ``choose_iteration`` the parser is trained twice: once to find the EM iteration that is best on every fifth of
+    the development trees, and once to measure the cost of training up to that iteration.
     """
     trees, dev = read_treebank(data, name)
-    if choose is not None:
-        best = _best_iteration(trees, dev[::CHOICE_STEP], settings, limited=choose == "limited")
-        settings = settings | {"max_iter": best}
+    if choose_iteration:
+        chosen = ConstituencyParser(**settings).fit(trees, dev=dev[::CHOICE_STEP])
+        settings = settings | {"max_iter": chosen.summary_["iterations"][0]}
     start = time.process_time()
     parser = ConstituencyParser(**settings).fit(trees)
     trained = time.process_time()
@@ -59,14 +56,3 @@ def measure(data: Path, name: str, settings: dict[str, Any], *, choose: str | No
         "seconds": trained - start,
         "sentences_per_second": len(dev) / (parsed - trained),
     }
-
-
-def _best_iteration(trees: list[Tree], dev: list[Tree], settings: dict[str, Any], *, limited: bool) -> int:
-    """The EM iteration that is best on the development trees; a limit that it comes near is doubled."""
-    limit = settings["max_iter"]
-    while True:
-        parser = ConstituencyParser(**settings | {"max_iter": limit}).fit(trees, dev=dev)
-        best = int(parser.summary_["iterations"][0])
-        if limited or best <= NEAR_LIMIT * limit:
-            return best
-        limit *= 2

@@ -150,9 +150,9 @@ def _named(models: Any) -> dict[str, Any]:
 
 def _columns_of(name: str, model: Any, sentences: Sequence[Sentence], reduction: bool) -> list[list[list[Any]]]:
     """For every sentence and word the values of ``MEASURES``; the end of the sentence is the last word."""
-    known = model.known_words_
-    tokens = [sentence.tokens_for(known.__contains__) for sentence in sentences]
     try:
+        known = model.known_words_
+        tokens = [sentence.tokens_for(known.__contains__) for sentence in sentences]
         measured = model.measure([spelled_tokens(groups) for groups in tokens], entropy_reduction=reduction)
     except InputError as trouble:
         raise InputError(f"{name}: {trouble}") from None
