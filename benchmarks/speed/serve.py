@@ -160,7 +160,8 @@ def _kills(n_kills: int) -> list[Row]:
         lost = confirmed = 0
         for kill in range(n_kills):
             with serving_process("--corpus", text) as (live, process):
-                threading.Timer(rng.uniform(0.01, 0.5), process.kill).start()
+                # The clock runs from the first answer, so that there is something to lose however slow the machine is.
+                timer = threading.Timer(rng.uniform(0.01, 0.5), process.kill)
                 under_way = ((0, 0), "")
                 try:
                     while True:
@@ -169,6 +170,8 @@ def _kills(n_kills: int) -> list[Row]:
                         live.step(place[0], op="tag", word=place[1], tag=tag)
                         last[place] = tag
                         confirmed += 1
+                        if timer.ident is None:
+                            timer.start()
                 except OSError:
                     process.wait()
             if last:

@@ -78,11 +78,11 @@ def test_pictures_agree_with_the_models(live: Live) -> None:
     sentence = pipeline("The dog chased a cat.")[0]
     picture = live.post("/api/analyse", model="pipeline", text="The dog chased a cat.")["sentences"][0]
     assert picture["heads"] == sentence.heads.tolist() and picture["tags"] == sentence.upos
+    marginals = pipeline.model_.parser.marginals([sentence])[0]
+    assert picture["head_p"] == pytest.approx([marginals[i, h] for i, h in enumerate(sentence.heads)], abs=1e-4)
     hmm = sg.load(GOLDEN / "hmm.sgm")
     picture = live.post("/api/analyse", model="hmm", text="0 1 2 2")["sentences"][0]
     assert picture["tags"] == [str(state) for state in hmm.predict([0, 1, 2, 2])]
-    marginals = pipeline.model_.parser.marginals([sentence])[0]
-    assert picture["head_p"] == pytest.approx([marginals[i, h] for i, h in enumerate(sentence.heads)], abs=1e-4)
 
 
 def test_options_come_most_probable_first() -> None:

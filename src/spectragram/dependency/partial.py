@@ -71,7 +71,7 @@ def complete_trees(
     fold_of = fold_numbers(len(sentences), N_FOLDS)
     parts = list(found)
     for fold in range(N_FOLDS if len(sentences) >= FEWEST_FOLDED else 0):
-        others, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
+        others, own = np.flatnonzero(fold_of != fold).tolist(), np.flatnonzero(fold_of == fold).tolist()
         model = learn([found[i] for i in others], [masks[i] for i in others])
         completed = _completed([sentences[i] for i in own], [known[i] for i in own], model, n_jobs)
         for number, tree in zip(own, completed, strict=True):
