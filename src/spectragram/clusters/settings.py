@@ -61,9 +61,9 @@ class Schedule:
 
 
 PASS_WORK = 5 * 10**10
-"""Most that a pass over the words may cost, in classes a word may move to times classes beside it, summed over words:
-half a processor minute. Ten million different pairs and 1000 clusters stay below it, so nothing changes for them
-(docs/clusters.md, Very long text). Chosen by hand, so that a billion words take an hour of two cores."""
+"""Most that a pass over the words may cost before the last stage, in classes a word may move to times classes beside
+it, summed over words: fifteen to twenty-five processor seconds. Texts of up to ten million different pairs and 1000
+clusters stay below it, so nothing changes for them (docs/clusters.md, Very long text). Chosen by hand."""
 
 LEAST_PASSES = 2
 """Passes among the clusters that are wanted, however much they cost: one less, and most words would not meet the

@@ -76,7 +76,7 @@ class LanguageModel(Estimator):
     n_jobs : int
         Processor cores to use, -1 for all; the result does not depend on it.
     executor : optional
-        A ``distributed.Client`` or anything with ``submit`` whose workers score text.
+        A ``distributed.Client`` or anything with ``submit`` whose workers count n-grams, take E-steps and score text.
     memory : str or int, optional
         A bound on memory such as ``"4GB"``: what cannot fit is refused before it starts.
     verbose : bool
