@@ -4,8 +4,8 @@ Both binarise the same trees, so a label or tag that the first one finds unlikel
 
     label X over (i, j)              if the first forest has X over (i, j), on both layers
     unary rule over (i, j)           if the first forest has both of its symbols there
-    @X, a first part of X, (i, k)    if the first forest has some X over (i, j), and over (k, j) a last part of X, or
-                                     any item, which then is its last child
+    @X, a first part of X, (i, k)    if the first forest has some X over (i, j), and any item over (k, j): a last part of
+                                     X or its last child
 """
 
 from __future__ import annotations
@@ -55,8 +55,7 @@ def guided_mask(n: int, forest: Forest, same: np.ndarray, part: np.ndarray, rule
             continue
         i, j = forest.spans[span]
         for k in range(i + 2, j):
-            rest = span_id(k, j)
-            if tops[rest] or bottom[rest, part[x]]:
+            if tops[span_id(k, j)]:
                 kept[span_id(i, k), part[x]] = True
     unary = np.zeros((len(kept), n_unary), np.bool_)
     cells = np.full(len(kept), -1, np.int32)
