@@ -53,7 +53,7 @@ def brute(enumeration: Enumeration) -> tuple[np.ndarray, np.ndarray]:
 
 def check(grammars: Sequence[Grammar], members: Sequence[tuple[Grammar, Member]], words: list[str] = WORDS) -> None:
     """The average is that of these members, each with the same weight."""
-    found, status, n_negative = average_posteriors(grammars, words)
+    found, status, n_negative, _ = average_posteriors(grammars, words)
     parts = [brute(Enumeration(grammar, member, words)) for grammar, member in members]
     np.testing.assert_allclose(found.spans, np.mean([spans for spans, _ in parts], axis=0), atol=1e-10)
     np.testing.assert_allclose(found.tags, np.mean([tags for _, tags in parts], axis=0), atol=1e-10)
@@ -86,7 +86,7 @@ def test_the_middle_model_decides_if_nobody_else_can():
 def test_negative_posteriors_are_counted_and_made_positive():
     data = training_trees(TREES)
     member = random_member(data, np.random.default_rng(0), signed=True)
-    found, _, n_negative = average_posteriors([make_grammar(data, [member])], WORDS)
+    found, _, n_negative, _ = average_posteriors([make_grammar(data, [member])], WORDS)
     assert n_negative > 0
     assert found.spans.min() >= 0.0
     assert found.tags.min() >= 0.0
@@ -102,7 +102,7 @@ def test_a_sentence_without_a_parse_is_put_together_from_pieces():
     pieces = cut_into_pieces(grammar, words)
     assert prune(grammar, words) == (None, Status.GLUED)
     assert len(pieces) == 2
-    found, status, _ = average_posteriors([grammar], words)
+    found, status, _, _ = average_posteriors([grammar], words)
     assert status is Status.GLUED
     spans, tags = np.zeros_like(found.spans), np.zeros_like(found.tags)
     for start, end in pieces:
@@ -141,7 +141,7 @@ def test_words_over_which_nothing_can_be_built_get_their_likeliest_tag():
     operators = grammar.middle.operators
     mute = operators._replace(kept=np.zeros_like(operators.kept), unary=np.zeros_like(operators.unary))
     broken = replace(grammar, middle=Member(mute, grammar.middle.lexicon))
-    found, status, _ = average_posteriors([broken], ["a", "b", "c"])
+    found, status, _, _ = average_posteriors([broken], ["a", "b", "c"])
     assert status is Status.GLUED
     assert not found.spans.any()
     assert [grammar.labels.tags[t] for t in found.tags.argmax(axis=1)] == ["A", "B", "A"]
@@ -154,7 +154,7 @@ def test_sentences_whose_chart_is_too_large_are_cut(monkeypatch):
     monkeypatch.setattr(parsing, "MAX_CHART_BYTES", 1)
     assert parsing.max_words(grammar) == 2
     assert cut_into_pieces(grammar, ["a", "b", "a", "b", "a"]) == [(0, 2), (2, 4), (4, 5)]
-    found, status, _ = average_posteriors([grammar], ["a", "b", "a"])
+    found, status, _, _ = average_posteriors([grammar], ["a", "b", "a"])
     assert status is Status.GLUED
     assert found.spans[span_id(0, 2)].max() > 0.5
     np.testing.assert_allclose(found.tags.sum(axis=1), 1.0)

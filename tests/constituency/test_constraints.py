@@ -63,7 +63,7 @@ def test_posteriors_lists_and_decoders_equal_enumeration(given: SpanConstraints,
         for label, i, j in inner.spans():
             spans[span_id(i, j), labels.phrase_index[label]] += value / total
         tags[np.arange(4), [labels.tag_index[tag] for tag in tree.tags()]] += value / total
-    found, status, _ = average_posteriors([grammar], WORDS, given)
+    found, status, _, _ = average_posteriors([grammar], WORDS, given)
     assert status == Status.PRUNED
     np.testing.assert_allclose(found.spans, spans, atol=1e-9)
     np.testing.assert_allclose(found.tags, tags, atol=1e-9)

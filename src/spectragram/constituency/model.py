@@ -16,6 +16,7 @@ import numpy as np
 
 from spectragram.constituency.brackets import LabelSet
 from spectragram.constituency.factors import Factors
+from spectragram.constituency.guides import Guide
 from spectragram.constituency.lexicon import Lexicon, WordTable
 from spectragram.constituency.rule_factors import RuleFactors
 from spectragram.constituency.rule_numbers import RuleNumbers
@@ -207,6 +208,14 @@ class Grammar:
     def numbers(self) -> RuleNumbers:
         """Numbers of symbols and rules, as factors of rules know them."""
         return RuleNumbers.of(self.productions)
+
+    def guide_from(self, first: Grammar) -> Guide | None:
+        """How forests of another grammar guide this one's chart, or None if they cannot; the last answer is kept."""
+        known = self.__dict__.get("_guide")
+        if known is None or known[0] is not first.productions:
+            known = first.productions, Guide.between(first.productions, self.productions, self.rules)
+            self.__dict__["_guide"] = known
+        return known[1]
 
     @cached_property
     def link_labels(self) -> tuple[np.ndarray, np.ndarray]:

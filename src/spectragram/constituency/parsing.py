@@ -2,6 +2,7 @@
 
     sentence -> coarse PCFG over the whole chart -> forest -> few states -> smaller forest -> all states -> posteriors
 
+The smaller forest of the first binarisation guides the chart of the second (:mod:`spectragram.constituency.guides`).
 Every sentence gets an answer. If the pruned forest has no parse, pruning is lifted; if there is no parse at all, the
 sentence is cut into the fewest pieces that have one. The status of a sentence says which of these happened.
 :func:`average_posteriors` puts the members of all grammars together.
@@ -202,7 +203,7 @@ def average_posteriors(
     total = sum(len(grammar.members) for grammar in grammars)
     for grammar in grammars:
         weight = len(grammar.members) / total
-        forest, status = _prune_within(grammar, words, given)
+        forest, status = _prune_within(grammar, words, given, forests[0] if forests else None)
         if forest is None:
             _add_pieces(grammar, words, weight, spans, tags)
         else:
@@ -226,12 +227,25 @@ def _mean(found: Sequence[Posteriors]) -> Posteriors:
     return Posteriors(1.0, 0.0, *(np.mean(np.abs(part), axis=0) for part in parts))
 
 
+def _prune_guided(grammar: Grammar, words: Sequence[str], first: GrammarForest | None) -> tuple[Forest | None, Status]:
+    """The pruned forest within what another grammar found likely; none at all if it cannot tell."""
+    guide = None if first is None or grammar.thresholds.coarse == 0.0 else grammar.guide_from(first.grammar)
+    if first is None or guide is None:
+        return None, Status.GLUED
+    mask = guide.mask(len(words), first.forest)
+    return prune(grammar, words, known=Known(mask, np.full(len(words), -1, np.int32)))
+
+
 def _prune_within(
-    grammar: Grammar, words: Sequence[str], given: SpanConstraints | None
+    grammar: Grammar, words: Sequence[str], given: SpanConstraints | None, first: GrammarForest | None
 ) -> tuple[Forest | None, Status]:
-    """The forest of what is demanded; if it is empty, of as much of it as the grammar can derive."""
+    """The forest of what is demanded; if it is empty, of as much of it as the grammar can derive.
+
+    Without demands, the forest of a ``first`` grammar guides the chart if it can.
+    """
     if given is None or given.is_empty:
-        return prune(grammar, words)
+        forest, status = _prune_guided(grammar, words, first)
+        return (forest, status) if status == Status.PRUNED else prune(grammar, words)
     for labels in (True, False):
         known = chart_constraints(grammar, given, labels=labels)
         forest, status = (None, Status.GLUED) if known is None else prune(grammar, words, known=known)

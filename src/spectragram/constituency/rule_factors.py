@@ -61,8 +61,9 @@ EPOCHS = 2
 """Passes over the forests. From the second pass on scores hardly change."""
 LEAST = 1e-3
 """Smallest posterior of a step that factors look at. Chosen by hand: it leaves a few hundred steps of a sentence."""
-SHARE = 0.5
-"""Share of the posteriors with factors of rules in the average with those with factors of brackets."""
+SHARE = 1 / 3
+"""Share of the posteriors with factors of rules in the average with those with factors of brackets. On wsj-sample dev
+shares of 1/4, 1/3 and 1/2 give 87.7, 87.7 and 87.4 F1, with calibration errors of 0.010, 0.012 and 0.027."""
 TIE = 1e-3
 """Weight of the log-probability of a step beside a gold bracket: it only decides between equally good derivations."""
 TAG = 0.5
