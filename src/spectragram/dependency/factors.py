@@ -18,17 +18,18 @@ and its file, so weights always meet the templates they were learned for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from spectragram.dependency.encoding import LETTERS, Alphabet, Encoded
 from spectragram.dependency.features import gold_pairs
+from spectragram.dependency.gates import GRADES, Gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.surface import PATH_LETTERS
 from spectragram.engine.progress import Report, silent
-from spectragram.estimator import State
+from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.headed import inside_outside
 from spectragram.inference.pair_factors import Pairs, context_keys, pair_scores, step_pairs
 from spectragram.learning.factors import (
@@ -39,7 +40,7 @@ from spectragram.learning.factors import (
     split_templates,
     start_weights,
 )
-from spectragram.schema import ListOf, Schema, Text, weight_table
+from spectragram.schema import ListOf, Part, Schema, Text, weight_table
 
 if TYPE_CHECKING:
     from spectragram.dependency.constraints import ArcMask
@@ -94,13 +95,6 @@ with three epochs; 0.05 with six epochs instead of 0.1 with three gains 0.2."""
 
 PairGradients = tuple[tuple[Pairs, np.ndarray], tuple[Pairs, np.ndarray]]
 """Pairs and the gradients of their scores, (2, n, n), of arcs and of ends of halves."""
-
-GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
-"""Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
-
-Other grades would give features other keys: raise :data:`spectragram.inference.hashed.VERSION` after a change.
-"""
-
 
 @dataclass(frozen=True)
 class Templates:
@@ -172,34 +166,45 @@ def stop_templates(letters: str) -> Templates:
 
 @dataclass(frozen=True)
 class Factors:
-    """Templates of arcs and of ends of halves, and their weights, (2^b,) float32 each."""
+    """Templates of arcs and of ends of halves, and their weights, (2^b,) float32 each.
+
+    Where there are gates, what they keep out is impossible.
+    """
 
     arc_templates: Templates
     stop_templates: Templates
     arc_weights: np.ndarray
     stop_weights: np.ndarray
+    gates: Gates | None = None
 
     def __post_init__(self) -> None:
         require_table(self.arc_weights)
         require_table(self.stop_weights)
 
     @classmethod
-    def empty(cls, letters: str, n_tokens: int) -> Self:
+    def empty(cls, letters: str, n_tokens: int, gates: Gates | None = None) -> Self:
         """All weights zero, with room for ``n_tokens``; templates look at the rows with these letters."""
         tables = empty_table(n_tokens), empty_table(n_tokens)
-        return cls(arc_templates(letters), stop_templates(letters), *tables)
+        return cls(arc_templates(letters), stop_templates(letters), *tables, gates)
 
     def scores(self, columns: np.ndarray, arcs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n).
 
-        Where only some ``arcs``, (2, n, n) bool, are possible, the others need no score and have 0.
+        Only the given ``arcs``, (2, n, n) bool, are possible; the others have -inf. If none are given, gates choose.
         """
-        of_arcs = pair_scores(self.arc_templates.pairs(columns), self.arc_weights, arcs)
-        return of_arcs, pair_scores(self.stop_templates.pairs(columns), self.stop_weights)
+        pairs = self.pairs(columns)
+        if arcs is None and self.gates is not None:
+            return scores_of(pairs, (self.arc_weights, self.stop_weights), self.gates.open(columns[0]))
+        possible = np.ones((2, columns.shape[1], columns.shape[1]), np.bool_)
+        return scores_of(pairs, (self.arc_weights, self.stop_weights), (possible if arcs is None else arcs, possible))
+
+    def pairs(self, columns: np.ndarray) -> tuple[Pairs, Pairs]:
+        """What templates see of arcs and of ends of halves."""
+        return self.arc_templates.pairs(columns), self.stop_templates.pairs(columns)
 
     def with_weights(self, arc_weights: np.ndarray, stop_weights: np.ndarray) -> Factors:
         """The same templates with other weights."""
-        return Factors(self.arc_templates, self.stop_templates, arc_weights, stop_weights)
+        return replace(self, arc_weights=arc_weights, stop_weights=stop_weights)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Factors of arcs",
@@ -212,18 +217,31 @@ class Factors:
             "arc_weights": weight_table("n_arc_weights", "weights of arcs"),
             "stop_weights": weight_table("n_stop_weights", "weights of ends of halves"),
         },
+        parts={"gates": Part(Gates.SCHEMA, values=None, optional=True)},
     )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values = {"arc_templates": list(self.arc_templates.listed), "stop_templates": list(self.stop_templates.listed)}
-        return values, {"arc_weights": self.arc_weights, "stop_weights": self.stop_weights}
+        arrays = {"arc_weights": self.arc_weights, "stop_weights": self.stop_weights}
+        return values, arrays | ({} if self.gates is None else prefixed("gates", self.gates.to_arrays()))
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
         """Inverse of :meth:`to_state`."""
         arcs, stops = Templates(tuple(values["arc_templates"]), 1), Templates(tuple(values["stop_templates"]), 0)
-        return cls(arcs, stops, arrays["arc_weights"], arrays["stop_weights"])
+        gates = without_prefix("gates", arrays)
+        found = arrays["arc_weights"], arrays["stop_weights"]
+        return cls(arcs, stops, *found, Gates.from_arrays(gates) if gates else None)
+
+
+def scores_of(
+    pairs: tuple[Pairs, Pairs], tables: tuple[np.ndarray, np.ndarray], possible: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of arcs and of ends of halves, -inf where they are not possible."""
+    found = (pair_scores(*one) for one in zip(pairs, tables, possible, strict=True))
+    arcs, stops = (np.where(one, scores, -np.inf) for scores, one in zip(found, possible, strict=True))
+    return arcs, stops
 
 
 def learn_factors(
@@ -265,24 +283,27 @@ def learn_factors(
 
     def gradient(number: int) -> PairGradients | None:
         columns, gold = encoded.columns(number), heads[slice(*encoded.offsets[number : number + 2])]
-        arc_pairs, stop_pairs = factors.arc_templates.pairs(columns), factors.stop_templates.pairs(columns)
-        scores = pair_scores(arc_pairs, arcs.table), pair_scores(stop_pairs, stops.table)
-        tags = columns[0]
+        pairs, tags = factors.pairs(columns), columns[0]
+        mask = masks[number] if len(masks) else None
+        possible = (np.ones((2, len(tags), len(tags)), np.bool_),) * 2
+        if mask is None:
+            gold_arcs, gold_stops = gold_pairs(gold)
+            if factors.gates is not None:
+                open_arcs, open_stops = factors.gates.open(tags)
+                possible = open_arcs | (gold_arcs > 0), open_stops | (gold_stops > 0)
+        scores = scores_of(pairs, (arcs.table, stops.table), possible)
         root = np.log(grammar.root[tags])
         automata = grammar.initial, grammar.operators, grammar.final
         sign, _, _, arc_marginals, stop_marginals = inside_outside(tags, root, *automata, *scores)
         if sign <= 0:
             return None
-        mask = masks[number] if len(masks) else None
-        if mask is None:
-            gold_arcs, gold_stops = gold_pairs(gold)
-        else:
+        if mask is not None:
             root, arc_scores = mask.scores(root, scores[0])
             sign, _, _, gold_arcs, gold_stops = inside_outside(tags, root, *automata, arc_scores, scores[1])
             if sign <= 0:
                 return None
         weight = 1.0 if weights_of is None else float(weights_of[number])
-        return (arc_pairs, weight * (gold_arcs - arc_marginals)), (stop_pairs, weight * (gold_stops - stop_marginals))
+        return (pairs[0], weight * (gold_arcs - arc_marginals)), (pairs[1], weight * (gold_stops - stop_marginals))
 
     def step(found: PairGradients, now: int) -> None:
         for (pairs, difference), weights in zip(found, (arcs, stops), strict=True):

@@ -16,6 +16,7 @@ from spectragram.dependency.em import learn_deterministic, learn_em
 from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.factors import Factors, learn_factors, usable_letters
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
+from spectragram.dependency.gates import learn_gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import MISSING, Labels, learn_labels
 from spectragram.dependency.model import Member, Model
@@ -179,7 +180,9 @@ def _learn_trees(
     # Bars of several members at once would overwrite one another, so members elsewhere have one for all of them.
     apart = current_executor() is not None and settings.n_models > 1
     quiet = replace(settings, verbose=settings.verbose and not apart)
-    learn = _Learn(training, encoded, heads, masks, weights, letters, held_out, quiet, seeds)
+    gates = learn_gates(encoded, heads, label_rng.spawn(1)[0], settings.n_jobs) if settings.factors else None
+    empty = Factors.empty(letters, len(heads), gates)
+    learn = _Learn(training, encoded, heads, masks, weights, empty, held_out, quiet, seeds)
     with progress("members", settings.n_models, enabled=settings.verbose and apart) as report:
         learned = train_members(learn, settings.n_models, settings.n_jobs, report, side_by_side=False)
     members = tuple(member for member, _, _ in learned)
@@ -201,7 +204,7 @@ class _Learn:
     heads: np.ndarray
     masks: Sequence[ArcMask | None]
     weights: np.ndarray | None
-    letters: str
+    empty: Factors
     held_out: HeldOut | None
     settings: Settings
     seeds: list[np.random.Generator]
@@ -213,7 +216,7 @@ class _Learn:
         rng = copy.deepcopy(self.seeds[number])
         settings = replace(self.settings, n_jobs=n_jobs)
         learned = _learn_member(
-            self.training, self.encoded, self.heads, self.masks, self.weights, self.letters, held_out, settings, rng
+            self.training, self.encoded, self.heads, self.masks, self.weights, self.empty, held_out, settings, rng
         )
         report()
         return learned
@@ -225,7 +228,7 @@ def _learn_member(
     heads: np.ndarray,
     masks: Sequence[ArcMask | None],
     weights: np.ndarray | None,
-    letters: str,
+    empty: Factors,
     held_out: HeldOut | None,
     settings: Settings,
     rng: np.random.Generator,
@@ -238,7 +241,7 @@ def _learn_member(
         return Member(grammar, None), iterations, 0
     with progress("factors", settings.n_epochs, enabled=settings.verbose) as report:
         factors, epochs = learn_factors(
-            Factors.empty(letters, len(heads)),
+            empty,
             grammar,
             encoded,
             heads,

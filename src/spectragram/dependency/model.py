@@ -100,7 +100,7 @@ class Member:
     factors: Factors | None
 
     def scores(self, columns: np.ndarray, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs that a mask allows and of ends of halves, (2, n, n) each; zero without factors."""
+        """Log-factors of the possible arcs and of ends of halves, (2, n, n) each; zero without factors."""
         if self.factors is not None:
             return self.factors.scores(columns, None if mask is None else mask.arcs)
         n = columns.shape[1]
@@ -113,6 +113,10 @@ class Member:
         """
         scores = self.scores(columns, mask)
         chart = run_chart(self.grammar, columns, *scores, mask)
+        if chart.sign == 0 and mask is None and self.factors is not None and self.factors.gates is not None:
+            # No tree passes the gates.
+            scores = replace(self.factors, gates=None).scores(columns)
+            chart = run_chart(self.grammar, columns, *scores)
         if chart.sign > 0 or fallback is None:
             return chart, False
         return run_chart(fallback, columns, *scores, mask), True
@@ -327,7 +331,7 @@ class Model:
         for which, member in enumerate(self.members):
             whole, fell_back = member.chart(columns, self.fallback, mask)
             grammar = self.fallback if fell_back and self.fallback is not None else member.grammar
-            scores = member.scores(columns)
+            scores = member.scores(columns, mask)
             for number, heads in enumerate(trees):
                 one = run_chart(grammar, columns, *scores, mask_of(np.arange(n + 1) == heads[:, None]))
                 if one.sign > 0:

@@ -1,0 +1,106 @@
+"""Gates: which arcs and which ends of halves the chart looks at.
+
+Most pairs of words are neither, and tags alone show it. Two quick log-linear models (:mod:`spectragram.inference.gates`)
+choose a head for each word, and an end for each half, each choice for itself:
+
+    P(i is the head of j)  ~  exp score(i, j)               P(half (i, d) ends at k)  ~  exp score(i, k + 1)
+
+What is less than a small share as probable as the best choice stays out of the chart, and so do its factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from spectragram.dependency.encoding import Encoded
+from spectragram.dependency.features import gold_pairs
+from spectragram.inference.gates import choice_gradients, gate_scores, likely_ends, likely_heads, step_gates
+from spectragram.learning.factors import fit_weights, require_table, start_weights
+from spectragram.schema import Schema, weight_table
+
+__all__ = ["GRADES", "Gates", "learn_gates"]
+
+GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
+"""Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
+
+Other grades would give features other keys: raise :data:`spectragram.inference.hashed.VERSION` after a change.
+"""
+SHARE = 3e-4
+"""What is less probable than this, compared with the best choice, stays out."""
+SHORTEST = 8
+"""Sentences of fewer words have no gates: there is nothing to gain. Chosen by hand, not tuned."""
+BITS = 18
+"""Size of the tables, 1 MB: they stay in the cache of a processor. Chosen by hand, not tuned."""
+EPOCHS, RATE = 5, 0.3
+"""Passes over the trees and step size of AdaGrad, of three pairs that were tried on the WSJ sample."""
+
+
+@dataclass(frozen=True)
+class Gates:
+    """Weights of arcs and of ends of halves, (2^b,) float32 each."""
+
+    arcs: np.ndarray
+    ends: np.ndarray
+
+    def __post_init__(self) -> None:
+        require_table(self.arcs)
+        require_table(self.ends)
+
+    def open(self, tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The arcs and the ends of halves worth looking at in a sentence of tags (n,), both (2, n, n) bool."""
+        n = len(tags)
+        if n < SHORTEST:
+            return np.ones((2, n, n), np.bool_), np.ones((2, n, n), np.bool_)
+        marked = with_marks(tags)
+        heads, ends = (gate_scores(*marked, table) for table in (self.arcs, self.ends))
+        return likely_heads(heads) > SHARE, likely_ends(ends) > SHARE
+
+    SCHEMA: ClassVar[Schema] = Schema(
+        "Gates",
+        "Weights of what tags alone say about arcs and ends of halves.",
+        arrays={
+            "arcs": weight_table("n_arc_gates", "weights of arcs"),
+            "ends": weight_table("n_end_gates", "weights of ends of halves"),
+        },
+    )
+
+    def to_arrays(self) -> dict[str, Any]:
+        """All arrays by name, for model files."""
+        return {"arcs": self.arcs, "ends": self.ends}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> Self:
+        """Inverse of :meth:`to_arrays`."""
+        return cls(arrays["arcs"], arrays["ends"])
+
+
+def with_marks(tags: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The tags with those of the marks around them, (n + 2,), and the grades of all distances."""
+    marked = np.zeros(len(tags) + 2, np.int64)
+    marked[1:-1] = tags + 1
+    return marked, np.searchsorted(GRADES, np.arange(len(marked)), side="right").astype(np.int64)
+
+
+def learn_gates(encoded: Encoded, heads: np.ndarray, rng: np.random.Generator, n_jobs: int = 1) -> Gates:
+    """Fit the weights to trees with heads (n_tokens,) as in CoNLL-U."""
+    arcs, ends = (start_weights(np.zeros(1 << BITS, np.float32)) for _ in range(2))
+
+    def gradient(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        span = slice(*encoded.offsets[number : number + 2])
+        marked = with_marks(encoded.tags[span])
+        scores = gate_scores(*marked, arcs.table), gate_scores(*marked, ends.table)
+        gold_arcs, gold_ends = gold_pairs(heads[span])
+        found = choice_gradients(likely_heads(scores[0]), likely_ends(scores[1]), gold_arcs, gold_ends)
+        return *marked, *found
+
+    def step(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], now: int) -> None:
+        tags, grades, of_arcs, of_ends = found
+        step_gates(tags, grades, of_arcs, arcs, RATE, now)
+        step_gates(tags, grades, of_ends, ends, RATE, now)
+
+    every = np.arange(len(encoded))
+    fitted = fit_weights(gradient, step, (arcs, ends), every, n_epochs=EPOCHS, rng=rng, n_jobs=n_jobs)
+    return Gates(*fitted.tables)
