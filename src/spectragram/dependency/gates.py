@@ -5,7 +5,7 @@ choose a head for each word, and an end for each half, each choice for itself:
 
     P(i is the head of j)  ~  exp score(i, j)               P(half (i, d) ends at k)  ~  exp score(i, k + 1)
 
-What is less than a small share as probable as the best choice stays out of the chart, and so do its factors.
+What is much less probable than the best choice stays out of the chart, and so do its factors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from spectragram.dependency.encoding import Encoded
 from spectragram.dependency.features import gold_pairs
-from spectragram.inference.gates import choice_gradients, gate_scores, likely_ends, likely_heads, step_gates
+from spectragram.inference.gates import choice_gradients, gate_scores, open_gates, step_gates
 from spectragram.learning.factors import fit_weights, require_table, start_weights
 from spectragram.schema import Schema, weight_table
 
@@ -28,8 +28,8 @@ GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
 
 Other grades would give features other keys: raise :data:`spectragram.inference.hashed.VERSION` after a change.
 """
-SHARE = 3e-4
-"""What is less probable than this, compared with the best choice, stays out."""
+MARGIN = 8.0
+"""What scores so much less than the best choice, a 3000th of its probability, stays out."""
 SHORTEST = 8
 """Sentences of fewer words have no gates: there is nothing to gain. Chosen by hand, not tuned."""
 BITS = 18
@@ -55,8 +55,7 @@ class Gates:
         if n < SHORTEST:
             return np.ones((2, n, n), np.bool_), np.ones((2, n, n), np.bool_)
         marked = with_marks(tags)
-        heads, ends = (gate_scores(*marked, table) for table in (self.arcs, self.ends))
-        return likely_heads(heads) > SHARE, likely_ends(ends) > SHARE
+        return open_gates(gate_scores(*marked, self.arcs), gate_scores(*marked, self.ends), MARGIN)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Gates",
@@ -92,9 +91,7 @@ def learn_gates(encoded: Encoded, heads: np.ndarray, rng: np.random.Generator, n
         span = slice(*encoded.offsets[number : number + 2])
         marked = with_marks(encoded.tags[span])
         scores = gate_scores(*marked, arcs.table), gate_scores(*marked, ends.table)
-        gold_arcs, gold_ends = gold_pairs(heads[span])
-        found = choice_gradients(likely_heads(scores[0]), likely_ends(scores[1]), gold_arcs, gold_ends)
-        return *marked, *found
+        return *marked, *choice_gradients(*scores, heads[span], gold_pairs(heads[span])[1])
 
     def step(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], now: int) -> None:
         tags, grades, of_arcs, of_ends = found

@@ -145,6 +145,8 @@ def _learn_trees(
     heads = trees.heads
     settings = replace(settings, n_states=settings.states_for(len(heads)))
     alphabet = Alphabet.of(sentences, settings.tag_column, settings.paths)
+    if not settings.words:
+        alphabet = replace(alphabet, surface=alphabet.surface.without_words())
     encoded = alphabet.encode(sentences)
     counts = np.bincount(encoded.tags, minlength=len(alphabet.tags)).astype(np.float64)
     sequences = modifier_sequences(encoded, heads, len(counts))

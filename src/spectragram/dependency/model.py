@@ -60,8 +60,13 @@ class Chart:
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
     def log_marginals(self, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out."""
-        logs = np.log(np.maximum(self.roots, FLOOR)), np.log(np.maximum(self.arcs, FLOOR))
+        """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out.
+
+        Zeros have -inf as well, where they are those of a chart of probabilities: other arcs make a tree.
+        """
+        least = 0.0 if self.sign > 0 and not self.n_negative else FLOOR
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(self.roots, least)), np.log(np.maximum(self.arcs, least))
         return logs if mask is None else mask.scores(*logs)
 
     def best_heads(self, mask: ArcMask | None = None) -> np.ndarray:

@@ -18,7 +18,7 @@ from numba import njit
 
 from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find_place, step_weight, table_shift
 
-__all__ = ["choice_gradients", "gate_scores", "likely_ends", "likely_heads", "step_gates"]
+__all__ = ["choice_gradients", "gate_scores", "open_gates", "step_gates"]
 
 BASE, NEAR, AFTER, BEFORE = 0, 1, 5, 6
 """Kinds of features; ``NEAR`` and the three numbers behind it are the four neighbours of a pair."""
@@ -114,58 +114,62 @@ def step_gates(
 
 
 @njit(cache=True, nogil=True)
-def likely_heads(scores: np.ndarray) -> np.ndarray:
-    """How probable the arcs from all words to each word are, compared with the best one: (2, n, n)."""
-    n = scores.shape[1]
-    shares = np.zeros((2, n, n))
+def open_gates(head_scores: np.ndarray, end_scores: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
+    """Arcs, and ends of halves, that score at most ``margin`` less than the best choice: (2, n, n) bool each."""
+    n = head_scores.shape[1]
+    arcs, ends = np.zeros((2, n, n), np.bool_), np.zeros((2, n, n), np.bool_)
     for j in range(n):
-        best = -np.inf
-        for i in range(n):
-            if i != j:
-                best = max(best, scores[int(i < j), i, abs(i - j)])
-        for i in range(n):
-            if i != j:
-                shares[int(i < j), i, abs(i - j)] = np.exp(scores[int(i < j), i, abs(i - j)] - best)
-    return shares
-
-
-@njit(cache=True, nogil=True)
-def likely_ends(scores: np.ndarray) -> np.ndarray:
-    """How probable the ends of each half are, compared with the best one: (2, n, n), by distance from the word."""
-    n = scores.shape[1]
-    shares = np.zeros((2, n, n))
+        least = _best_head(head_scores, j) - margin
+        for s in range(1, j + 1):
+            arcs[1, j - s, s] = head_scores[1, j - s, s] >= least
+        for s in range(1, n - j):
+            arcs[0, j + s, s] = head_scores[0, j + s, s] >= least
     for d in range(2):
         for i in range(n):
             room = n - i if d == 1 else i + 1
-            best = scores[d, i, 1 : room + 1].max()
+            least = end_scores[d, i, 1 : room + 1].max() - margin
             for s in range(room):
-                shares[d, i, s] = np.exp(scores[d, i, s + 1] - best)
-    return shares
+                ends[d, i, s] = end_scores[d, i, s + 1] >= least
+    return arcs, ends
+
+
+@njit(cache=True, nogil=True)
+def _best_head(scores: np.ndarray, j: int) -> float:
+    """The highest score of an arc to word j."""
+    best = -np.inf
+    for s in range(1, j + 1):
+        best = max(best, scores[1, j - s, s])
+    for s in range(1, scores.shape[1] - j):
+        best = max(best, scores[0, j + s, s])
+    return best
 
 
 @njit(cache=True, nogil=True)
 def choice_gradients(
-    head_shares: np.ndarray, end_shares: np.ndarray, gold_arcs: np.ndarray, gold_ends: np.ndarray
+    head_scores: np.ndarray, end_scores: np.ndarray, heads: np.ndarray, gold_ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gold minus expected, in the places of scores, (2, n, n + 1) each; shares and gold choices (2, n, n).
+    """Gold minus expected, in the places of scores, (2, n, n + 1) each.
 
-    The word at the root chooses no head.
+    heads (n,) as in CoNLL-U, gold_ends (2, n, n); the word at the root chooses no head.
     """
-    n = head_shares.shape[1]
-    of_arcs, of_ends = np.zeros((2, n, n + 1)), np.zeros((2, n, n + 1))
+    n = len(heads)
+    of_heads, of_ends = np.zeros((2, n, n + 1)), np.zeros((2, n, n + 1))
     for j in range(n):
-        total, chosen = 0.0, 0.0
+        if heads[j] == 0:
+            continue
+        best, total = _best_head(head_scores, j), 0.0
         for i in range(n):
             if i != j:
-                total += head_shares[int(i < j), i, abs(i - j)]
-                chosen += gold_arcs[int(i < j), i, abs(i - j)]
+                total += np.exp(head_scores[int(i < j), i, abs(i - j)] - best)
         for i in range(n):
-            if i != j and chosen > 0.0:
+            if i != j:
                 d, s = int(i < j), abs(i - j)
-                of_arcs[d, i, s] = gold_arcs[d, i, s] - head_shares[d, i, s] / total
+                of_heads[d, i, s] = (1.0 if heads[j] == i + 1 else 0.0) - np.exp(head_scores[d, i, s] - best) / total
     for d in range(2):
         for i in range(n):
-            total = end_shares[d, i].sum()
-            for s in range(n):
-                of_ends[d, i, s + 1] = gold_ends[d, i, s] - end_shares[d, i, s] / total
-    return of_arcs, of_ends
+            room = n - i if d == 1 else i + 1
+            shares = np.exp(end_scores[d, i, 1 : room + 1] - end_scores[d, i, 1 : room + 1].max())
+            shares /= shares.sum()
+            for s in range(room):
+                of_ends[d, i, s + 1] = gold_ends[d, i, s] - shares[s]
+    return of_heads, of_ends

@@ -356,6 +356,8 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
         for i in range(n - w):
             # The inner halves of i and j = i + w meet after i + s, whichever of the two is the head.
             j = i + w
+            if max(arc_scores[RIGHT, i, w], arc_scores[LEFT, j, w]) == -np.inf:
+                continue
             best = -np.inf
             for s in range(w):
                 value = closed[RIGHT, i, s] + closed[LEFT, j, w - 1 - s]
@@ -368,6 +370,8 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
             for i in range(n - w) if d == RIGHT else range(w, n):
                 best = -np.inf
                 for s in range(1, w + 1):
+                    if links[d, i, s] == -np.inf:
+                        continue
                     value = links[d, i, s] + closed[d, i + away * s, w - s]
                     if value > best:
                         best, half_splits[d, i, w] = value, s
