@@ -14,7 +14,8 @@ from spectragram.dependency.constraints import ArcMask
 from spectragram.dependency.crossing import LiftedTrees, lift_trees
 from spectragram.dependency.em import learn_deterministic, learn_em
 from spectragram.dependency.encoding import Alphabet, Encoded
-from spectragram.dependency.factors import Factors, learn_factors, usable_letters
+from spectragram.dependency.factor_training import learn_factors
+from spectragram.dependency.factors import Factors, usable_letters
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
 from spectragram.dependency.gates import learn_gates
 from spectragram.dependency.grammar import Grammar

@@ -18,9 +18,10 @@ from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels
 from spectragram.dependency.long_sentences import LONGEST, MARK, PUNCTUATION, join_pieces, require_chart
+from spectragram.dependency.siblings import Siblings, probable_arcs
 from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.headed import best_heads, inside_outside
+from spectragram.inference.headed import ArcList, best_heads, inside_outside, list_arcs, sibling_inside_outside
 from spectragram.inference.headed_kbest import k_best_heads
 from spectragram.schema import Part, Parts, Schema
 
@@ -122,9 +123,25 @@ class Member:
             # No tree passes the gates.
             scores = replace(self.factors, gates=None).scores(columns)
             chart = run_chart(self.grammar, columns, *scores)
-        if chart.sign > 0 or fallback is None:
+        if chart.sign <= 0:
+            if fallback is None:
+                return chart, False
+            return run_chart(fallback, columns, *scores, mask), True
+        if self.factors is None or self.factors.siblings is None:
             return chart, False
-        return run_chart(fallback, columns, *scores, mask), True
+        listed = probable_arcs(chart.arcs)
+        refined = run_chart(self.grammar, columns, *scores, mask, (listed, self.factors.siblings))
+        return (refined if refined.sign > 0 else chart), False
+
+    def tree_chart(
+        self, grammar: Grammar, columns: np.ndarray, scores: tuple[np.ndarray, np.ndarray], heads: np.ndarray
+    ) -> Chart:
+        """The chart of a single tree (n,), whose Z is the weight of the tree; ``scores`` as from :meth:`scores`."""
+        mask = mask_of(np.arange(len(heads) + 1) == heads[:, None])
+        siblings = None
+        if grammar is self.grammar and self.factors is not None and self.factors.siblings is not None:
+            siblings = list_arcs(mask.arcs), self.factors.siblings
+        return run_chart(grammar, columns, *scores, mask, siblings)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Member of a parser",
@@ -155,14 +172,21 @@ def run_chart(
     arc_scores: np.ndarray,
     stop_scores: np.ndarray,
     mask: ArcMask | None = None,
+    siblings: tuple[ArcList, Siblings] | None = None,
 ) -> Chart:
-    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n), over the trees of a mask."""
+    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n), over the trees of a mask.
+
+    With ``siblings`` only the listed arcs are possible.
+    """
     tags = columns[0]
     root = np.log(grammar.root[tags])
     if mask is not None:
         root, arc_scores = mask.scores(root, arc_scores)
-    found = inside_outside(tags, root, grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores)
-    return Chart(*found)
+    given = tags, root, grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
+    if siblings is None:
+        return Chart(*inside_outside(*given))
+    listed, factors = siblings
+    return Chart(*sibling_inside_outside(*given, listed, *factors.scores(columns, listed))[:5])
 
 
 def parse_one(
@@ -331,14 +355,13 @@ class Model:
 
     def tree_log_probs(self, columns: np.ndarray, trees: np.ndarray, mask: ArcMask | None = None) -> np.ndarray:
         """log p(tree | sentence) of projective trees (m, n), among those of a mask, (m,)."""
-        n = trees.shape[1]
         found = np.full((len(self.members), len(trees)), -np.inf)
         for which, member in enumerate(self.members):
             whole, fell_back = member.chart(columns, self.fallback, mask)
             grammar = self.fallback if fell_back and self.fallback is not None else member.grammar
             scores = member.scores(columns, mask)
             for number, heads in enumerate(trees):
-                one = run_chart(grammar, columns, *scores, mask_of(np.arange(n + 1) == heads[:, None]))
+                one = member.tree_chart(grammar, columns, scores, heads)
                 if one.sign > 0:
                     found[which, number] = one.log_z - whole.log_z
         return np.logaddexp.reduce(found, axis=0) - np.log(len(self.members))
