@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spectragram.dependency.encoding import Encoded
-from spectragram.dependency.factors import Factors, Possible, scores_of
+from spectragram.dependency.factors import Factors, scores_of
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.siblings import probable_arcs
@@ -125,11 +125,7 @@ def _gradients(
     """Gold minus expected for one sentence, None if no tree is possible."""
     pairs, tags = factors.pairs(columns), columns[0]
     gold_arcs, gold_stops = gold_pairs(heads)
-    possible: Possible = (None, None)
-    if mask is None and factors.gates is not None:
-        open_arcs, open_stops = factors.gates.open(tags)
-        possible = open_arcs | (gold_arcs > 0), open_stops | (gold_stops > 0)
-    arc_scores, stop_scores = scores_of(pairs, (factors.arc_weights, factors.stop_weights), possible)
+    arc_scores, stop_scores = scores_of(pairs, (factors.arc_weights, factors.stop_weights), (None, None))
     root, automata = np.log(grammar.root[tags]), (grammar.initial, grammar.operators, grammar.final)
     free = tags, root, *automata, arc_scores, stop_scores
     held = free

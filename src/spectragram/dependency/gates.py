@@ -1,11 +1,12 @@
 """Gates: which arcs and which ends of halves the chart looks at.
 
-Most pairs of words are neither, and tags alone show it. Two quick log-linear models (:mod:`spectragram.inference.gates`)
-choose a head for each word, and an end for each half, each choice for itself:
+Most pairs of words are neither, and tags alone show it. Two quick log-linear models, those of
+:mod:`spectragram.inference.gates`, choose a head for each word, and an end for each half, each choice for itself:
 
     P(i is the head of j)  ~  exp score(i, j)               P(half (i, d) ends at k)  ~  exp score(i, k + 1)
 
-What is much less probable than the best choice stays out of the chart, and so do its factors.
+What is much less probable than the best choice stays out of the chart, and so do its factors. Factors are trained without
+gates: those of their own training data would leave them too few rivals of the gold tree.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from spectragram.inference.gates import choice_gradients, gate_scores, open_gate
 from spectragram.learning.factors import fit_weights, require_table, start_weights
 from spectragram.schema import Schema, weight_table
 
-__all__ = ["GRADES", "Gates", "learn_gates"]
+__all__ = ["FEWEST_WORDS", "GRADES", "Gates", "learn_gates"]
 
 GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
 """Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
@@ -34,8 +35,12 @@ SHORTEST = 8
 """Sentences of fewer words have no gates: there is nothing to gain. Chosen by hand, not tuned."""
 BITS = 18
 """Size of the tables, 1 MB: they stay in the cache of a processor. Chosen by hand, not tuned."""
-EPOCHS, RATE = 5, 0.3
-"""Passes over the trees and step size of AdaGrad, of three pairs that were tried on the WSJ sample."""
+EPOCHS, RATE = 3, 0.2
+"""Passes over the trees and step size of AdaGrad, of three pairs that were tried on the WSJ sample. With this margin
+38 % of the arcs stay, and 99.8 % of the right ones."""
+FEWEST_WORDS = 50_000
+"""Words of the training data from which there are gates: those of fewer are too sure of themselves. On Tamil (6,300
+words) they lose 0.8 LAS, on the WSJ sample (70,000) nothing."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from spectragram.dependency.encoding import Alphabet, Encoded
 from spectragram.dependency.factor_training import learn_factors
 from spectragram.dependency.factors import Factors, usable_letters
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
-from spectragram.dependency.gates import learn_gates
+from spectragram.dependency.gates import FEWEST_WORDS, learn_gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import MISSING, Labels, learn_labels
 from spectragram.dependency.model import Member, Model
@@ -183,7 +183,9 @@ def _learn_trees(
     # Bars of several members at once would overwrite one another, so members elsewhere have one for all of them.
     apart = current_executor() is not None and settings.n_models > 1
     quiet = replace(settings, verbose=settings.verbose and not apart)
-    gates = learn_gates(encoded, heads, label_rng.spawn(1)[0], settings.n_jobs) if settings.factors else None
+    gates = None
+    if settings.factors and len(heads) >= FEWEST_WORDS:
+        gates = learn_gates(encoded, heads, np.random.default_rng(settings.seed), settings.n_jobs)
     empty = Factors.empty(letters, len(heads), gates)
     learn = _Learn(training, encoded, heads, masks, weights, empty, held_out, quiet, seeds)
     with progress("members", settings.n_models, enabled=settings.verbose and apart) as report:

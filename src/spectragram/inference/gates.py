@@ -1,7 +1,7 @@
 """A quick look at all pairs of words of a sentence: which arcs, and which ends of halves, deserve a closer one.
 
     score(d, i, s) = base(t_i, t_j, distance) + sum_{four neighbours k} near(t_i, t_j, t_k)
-                     + sum_{b between i and j, each tag once} (after(t_i, b) + before(t_j, b))        j = i + s places on
+                     + sum_{b between i and j, each tag once} (after(t_i, b) + before(t_j, b))         j is s places on
 
 Only tags are looked at, those of the marks before and behind the sentence included. Sums over the words between grow
 word by word, so a pair costs a handful of additions, however many words lie between. Ends of halves are pairs, too: of
@@ -26,7 +26,7 @@ N_NEAR = 4
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _place(kind: int, d: int, first: int, second: int, third: int, shift: np.uint64) -> int:
+def _place(kind: int, d: int, first: int, second: int, third: int, shift: np.uint64) -> np.int64:
     key = np.uint64(((first << 16 | second) << 16 | third) << 8 | kind << 1 | d)
     return find_place((key * MIX) ^ STIR, shift)
 

@@ -17,9 +17,9 @@ ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
 The paper lets the state of a head wait in an open half until its next modifier comes. Here a *gap*, the two inner
-halves between neighbouring words of a tree, is filled first, and the state moves from one modifier straight to the next
-(Eisner 1996; McDonald & Pereira 2006). That is the same sum; halves are numbers instead of vectors, and a factor for two
-neighbouring modifiers costs nothing more than its score.
+halves between neighbouring words of a tree, is filled first, and the state moves from one modifier straight to the
+next (Eisner 1996; McDonald & Pereira 2006). That is the same sum; halves are numbers instead of vectors, and a factor
+for two neighbouring modifiers costs nothing more than its score.
 
 Costs O(n^3 + n^2 m^2 + p m) for p pairs of modifiers of a head on one side: O(n^3 m) if all arcs are possible, little
 where most are ruled out (score -inf), since only the others are listed. Weights may be negative (spectral estimates):

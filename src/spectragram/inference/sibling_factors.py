@@ -125,8 +125,11 @@ def step_triples(
 
 @njit(cache=True, nogil=True)
 def gold_triples(heads: np.ndarray, listed: ArcList) -> tuple[np.ndarray, np.ndarray]:
-    """1 at the pairs of neighbouring modifiers of a tree, and at the last ones; heads (n,) as in CoNLL-U, all listed."""
-    starts, distances, places, first_pairs = listed
+    """1 at the pairs of neighbouring modifiers of a tree, and at the last ones.
+
+    heads (n,) as in CoNLL-U; all arcs of the tree are listed.
+    """
+    starts, distances, _, first_pairs = listed
     n = len(heads)
     pairs, lasts = np.zeros(first_pairs[len(distances)]), np.zeros(len(distances))
     for d in range(2):
