@@ -5,8 +5,8 @@ Most pairs of words are neither, and tags alone show it. Two quick log-linear mo
 
     P(i is the head of j)  ~  exp score(i, j)               P(half (i, d) ends at k)  ~  exp score(i, k + 1)
 
-What is much less probable than the best choice stays out of the chart, and so do its factors. Factors are trained without
-gates: those of their own training data would leave them too few rivals of the gold tree.
+What is much less probable than the best choice stays out of the chart, and so do its factors. Factors are trained
+without gates: those of their own training data would leave them too few rivals of the gold tree.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spectragram.inference.gates import choice_gradients, gate_scores, open_gate
 from spectragram.learning.factors import fit_weights, require_table, start_weights
 from spectragram.schema import Schema, weight_table
 
-__all__ = ["FEWEST_WORDS", "GRADES", "Gates", "learn_gates"]
+__all__ = ["FEWEST_WORDS", "GRADES", "SHORTEST", "Gates", "learn_gates"]
 
 GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
 """Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
@@ -32,7 +32,7 @@ Other grades would give features other keys: raise :data:`spectragram.inference.
 MARGIN = 8.0
 """What scores so much less than the best choice, a 3000th of its probability, stays out."""
 SHORTEST = 8
-"""Sentences of fewer words have no gates: there is nothing to gain. Chosen by hand, not tuned."""
+"""Charts of sentences of fewer words leave nothing out: there is nothing to gain. Chosen by hand, not tuned."""
 BITS = 18
 """Size of the tables, 1 MB: they stay in the cache of a processor. Chosen by hand, not tuned."""
 EPOCHS, RATE = 3, 0.2

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from spectragram.dependency.encoding import LETTERS
-from spectragram.dependency.gates import GRADES
+from spectragram.dependency.gates import GRADES, SHORTEST
 from spectragram.estimator import State
 from spectragram.inference.headed import ArcList, list_arcs
 from spectragram.inference.pair_factors import context_keys
@@ -97,5 +97,6 @@ class Siblings:
 
 
 def probable_arcs(arc_marginals: np.ndarray) -> ArcList:
-    """The arcs that a chart (2, n, n) finds probable."""
-    return list_arcs(arc_marginals > LEAST)
+    """The arcs that a chart (2, n, n) finds probable; in a short sentence all that it has."""
+    least = LEAST if arc_marginals.shape[1] >= SHORTEST else 0.0
+    return list_arcs(np.abs(arc_marginals) > least)
