@@ -140,7 +140,8 @@ def _gradients(
     if sign <= 0:
         return None
     if factors.siblings is None:
-        return Gradients(pairs, None, None, _difference([*gold, *NONE], [*marginals, *NONE]))
+        nothing = np.zeros(0), np.zeros(0)
+        return Gradients(pairs, None, None, _difference([*gold, *nothing], [*marginals, *nothing]))
     triples = factors.siblings.triples(columns)
     listed = probable_arcs(np.maximum(marginals[0], gold[0]))
     scores = triple_scores(triples, listed, factors.siblings.weights)
@@ -151,9 +152,6 @@ def _gradients(
         held_sign, _, _, *gold = sibling_inside_outside(*held, listed, *scores)
         sign = min(sign, held_sign)
     return Gradients(pairs, triples, listed, _difference(gold, marginals)) if sign > 0 else None
-
-
-NONE = (np.zeros(0), np.zeros(0))
 
 
 def _difference(gold: Sequence[np.ndarray], expected: Sequence[np.ndarray]) -> Expected:

@@ -21,8 +21,9 @@ from spectragram.inference.hashed import MIX, SMALLEST_STEP, STIR, Weights, find
 __all__ = ["choice_gradients", "gate_scores", "open_gates", "step_gates"]
 
 BASE, NEAR, AFTER, BEFORE = 0, 1, 5, 6
-"""Kinds of features; ``NEAR`` and the three numbers behind it are the four neighbours of a pair."""
 N_NEAR = 4
+"""Kinds of features, which only tell keys apart; ``NEAR`` and the three numbers behind it are the four neighbours of a
+pair."""
 
 
 @njit(cache=True, nogil=True, inline="always")
