@@ -14,7 +14,9 @@ from spectragram.data.projectivity import find_tree_problem, is_projective, proj
 from spectragram.dependency import DependencyParser
 from spectragram.dependency.model import Member
 from spectragram.errors import InputError, ParameterError
+from spectragram.inference.headed import list_arcs
 from spectragram.inference.headed_kbest import k_best_heads
+from spectragram.inference.sibling_factors import gold_triples
 from spectragram.synthetic import english_dependencies
 
 TREES = english_dependencies(120, seed=3)
@@ -49,7 +51,12 @@ def weight(member: Member, columns: np.ndarray, heads: np.ndarray) -> float:
                 state = state @ grammar.operators[d, tags[i], tags[j]]
             far = max(below[i]) - i if d else i - min(below[i])
             total *= float(state @ grammar.final[d, tags[i]]) * np.exp(stops[d, i, far])
-    return total
+    listed = list_arcs(np.ones((2, n, n), bool))
+    assert member.factors is not None
+    assert member.factors.siblings is not None
+    scores = member.factors.siblings.scores(columns, listed)
+    neighbours = gold_triples(np.array(heads, np.int64), listed)
+    return total * np.exp(sum(float(a @ b) for a, b in zip(scores, neighbours, strict=True)))
 
 
 def _above(heads: np.ndarray, word: int) -> list[int]:

@@ -12,7 +12,8 @@ from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
 from spectragram.dependency.crossing import lift_trees
 from spectragram.dependency.encoding import Alphabet
-from spectragram.dependency.factors import Factors, Templates, arc_templates, learn_factors, usable_letters
+from spectragram.dependency.factor_training import learn_factors
+from spectragram.dependency.factors import Factors, Templates, arc_templates, usable_letters
 from spectragram.dependency.features import gold_pairs
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels, learn_labels

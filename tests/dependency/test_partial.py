@@ -14,7 +14,8 @@ from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
 from spectragram.dependency.constraints import ArcMask, Known
 from spectragram.dependency.encoding import Alphabet
-from spectragram.dependency.factors import Factors, learn_factors, usable_letters
+from spectragram.dependency.factor_training import learn_factors
+from spectragram.dependency.factors import Factors, usable_letters
 from spectragram.dependency.model import Member, Model, run_chart
 from spectragram.dependency.partial import complete_trees, short_arcs
 from spectragram.errors import InputError

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from spectragram.data.projectivity import find_tree_problem, is_projective
-from spectragram.inference.headed import LEFT, RIGHT, best_heads, inside_outside
+from spectragram.inference.headed import LEFT, RIGHT, best_heads, inside_outside, list_arcs, sibling_inside_outside
+from spectragram.inference.sibling_factors import gold_triples
 from spectragram.synthetic.shag import HeadAutomata, modifier_sequences
 
 
@@ -155,3 +156,74 @@ def test_decoding_finds_the_best_of_all_trees(seed: int) -> None:
         )
 
     assert tuple(best_heads(root, arcs)) == max(projective_trees(n), key=score)
+
+
+def test_listed_arcs_come_by_head_and_distance_and_their_pairs_are_numbered() -> None:
+    possible = np.zeros((2, 4, 4), bool)
+    possible[RIGHT, 0, [1, 3]] = possible[LEFT, 3, [1, 2, 3]] = True
+    possible[RIGHT, 2, 3] = True  # beyond the sentence
+    listed = list_arcs(possible)
+    assert listed.distances.tolist() == [1, 2, 3, 1, 3]
+    assert listed.starts.tolist() == [[0, 0, 0, 0, 3], [3, 5, 5, 5, 5]]
+    assert listed.places[LEFT, 3].tolist() == [-1, 0, 1, 2]
+    assert listed.places[RIGHT, 0].tolist() == [-1, 3, -1, 4]
+    assert np.diff(listed.pairs).tolist() == [1, 2, 3, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_siblings_and_missing_arcs_count_as_in_the_enumeration(seed: int) -> None:
+    """Pairs of neighbouring modifiers, first and last ones, in trees of some of the arcs."""
+    n = 5 if seed else 4
+    model, symbols, root, arc_scores, stop_scores = random_problem(n, seed=20 + seed)
+    rng = np.random.default_rng(seed)
+    possible = rng.random((2, n, n)) < 0.8
+    listed = list_arcs(possible)
+    pair_scores, last_scores = rng.normal(size=listed.pairs[-1]), rng.normal(size=len(listed.distances))
+    z = 0.0
+    sums = np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n)), np.zeros(len(pair_scores)), np.zeros(len(last_scores))
+    for heads in projective_trees(n):
+        arcs = [(int(head - 1 < j), head - 1, abs(head - 1 - j)) for j, head in enumerate(heads) if head]
+        if not all(possible[arc] for arc in arcs):
+            continue
+        pairs, lasts = gold_triples(np.array(heads), listed)
+        weight = weight_of_tree(symbols.tolist(), heads, root, model, arc_scores, stop_scores)
+        weight *= np.exp(pairs @ pair_scores + lasts @ last_scores)
+        z += weight
+        sums[0][heads.index(0)] += weight
+        for arc in arcs:
+            sums[1][arc] += weight
+        for word, (left, right) in enumerate(far_ends(heads)):
+            sums[2][LEFT, word, left] += weight
+            sums[2][RIGHT, word, right] += weight
+        sums[3][pairs > 0] += weight
+        sums[4][lasts > 0] += weight
+    automata = (np.array(array, np.float64, order="C") for array in (model.initial, model.operators, model.final))
+    given = symbols, root, *automata, arc_scores, stop_scores
+    sign, log_z, *found = sibling_inside_outside(*given, listed, pair_scores, last_scores)
+    assert (sign, log_z) == (1.0, pytest.approx(np.log(z), abs=1e-10))
+    for mine, theirs in zip(found, sums, strict=True):
+        np.testing.assert_allclose(mine, theirs / z, atol=1e-12)
+
+
+def test_the_neighbours_of_a_tree_are_found() -> None:
+    """Word 2 has word 1 on its left, and words 3 and 5 on its right; word 5 has word 4."""
+    heads = np.array([2, 0, 2, 5, 2])
+    listed = list_arcs(np.ones((2, 5, 5), bool))
+    pairs, lasts = gold_triples(heads, listed)
+    ends = {(d, i, int(listed.distances[e])) for d, i, e in arcs_of(listed) if lasts[e]}
+    assert ends == {(LEFT, 1, 1), (RIGHT, 1, 3), (LEFT, 4, 1)}
+    third, fifth = listed.places[RIGHT, 1, 1], listed.places[RIGHT, 1, 3]
+    # 3 is a first modifier; 5 follows 3, the first arc of the list, not 4.
+    assert pairs[listed.pairs[third] : listed.pairs[third + 1]].tolist() == [1.0]
+    assert pairs[listed.pairs[fifth] : listed.pairs[fifth + 1]].tolist() == [0.0, 1.0, 0.0]
+    assert pairs.sum() == 4.0
+
+
+def arcs_of(listed):
+    """Direction, head and number of every listed arc."""
+    return [
+        (d, i, e)
+        for d in range(2)
+        for i in range(listed.starts.shape[1] - 1)
+        for e in range(listed.starts[d, i], listed.starts[d, i + 1])
+    ]

@@ -72,10 +72,11 @@ def test_agreement_is_part_of_the_templates_that_ask_for_it() -> None:
     assert np.isclose(alone[1, 1, 2], alone[1, 1, 3]) == (columns[0, 3] == columns[0, 4])
 
 
-def test_pairs_that_are_not_wanted_have_no_score_and_the_others_keep_theirs() -> None:
+def test_pairs_that_are_not_wanted_are_impossible_and_the_others_keep_theirs() -> None:
     rng = np.random.default_rng(2)
     pairs, table = ARCS.pairs(COLUMNS), rng.normal(size=1 << 10).astype(np.float32)
     scores = pair_scores(pairs, table)
-    wanted = rng.random(scores.shape) < 0.5
-    assert np.array_equal(pair_scores(pairs, table, wanted), np.where(wanted, scores, 0.0))
+    inside = pair_scores(pairs, np.ones_like(table)) > 0
+    wanted = (rng.random(scores.shape) < 0.5) & inside
+    assert np.array_equal(pair_scores(pairs, table, wanted), np.where(wanted, scores, -np.inf))
     assert (scores[~wanted] != 0.0).any()

@@ -3,9 +3,7 @@
     P(y | x)  ~  SHAG(y) * prod_{arcs (i, j) of y} exp score(i, j) * prod_{halves (i, d, k) of y} exp score(i, d, k)
 
 The automata see modifier sequences only; the factors see the sentence. Scores are sums of weights of hashed features
-(:mod:`spectragram.inference.pair_factors`), fitted by conditional likelihood with the automata held fixed
-(:mod:`spectragram.learning.factors`): the gradient is gold minus expected, and expectations are the marginals of the
-chart that parses.
+(:mod:`spectragram.inference.pair_factors`), fitted by :mod:`spectragram.dependency.factor_training`.
 
 Templates are written ``here | there``: atoms of the head, then of the modifier (or of the last word of the half). An
 atom is the letter of a row (:mod:`spectragram.dependency.encoding`) and an offset away from the head: at a modifier
@@ -17,39 +15,26 @@ and its file, so weights always meet the templates they were learned for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from spectragram.dependency.encoding import LETTERS, Alphabet, Encoded
-from spectragram.dependency.features import gold_pairs
-from spectragram.dependency.grammar import Grammar
-from spectragram.dependency.surface import PATH_LETTERS
-from spectragram.engine.progress import Report, silent
-from spectragram.estimator import State
-from spectragram.inference.headed import inside_outside
-from spectragram.inference.pair_factors import Pairs, context_keys, pair_scores, step_pairs
-from spectragram.learning.factors import (
-    empty_table,
-    fit_weights,
-    parse_atoms,
-    require_table,
-    split_templates,
-    start_weights,
-)
-from spectragram.schema import ListOf, Schema, Text, weight_table
-
-if TYPE_CHECKING:
-    from spectragram.dependency.constraints import ArcMask
+from spectragram.dependency.encoding import LETTERS, Alphabet
+from spectragram.dependency.gates import GRADES, Gates
+from spectragram.dependency.siblings import SIBLING_TEMPLATES, Siblings
+from spectragram.dependency.surface import WORD_LETTERS
+from spectragram.estimator import State, prefixed, without_prefix
+from spectragram.inference.pair_factors import Pairs, context_keys, pair_scores
+from spectragram.learning.factors import empty_table, parse_atoms, require_table, split_templates
+from spectragram.schema import ListOf, Part, Schema, Text, weight_table
 
 __all__ = [
-    "GRADES",
     "Factors",
+    "Possible",
     "Templates",
     "arc_templates",
-    "learn_factors",
+    "scores_of",
     "select_templates",
     "stop_templates",
     "usable_letters",
@@ -85,21 +70,8 @@ STOP_TEMPLATES = """
     e0 | *            e0 | t+1        b0 | t+1 *        t0 | e+1          t0 | b+1 *      b0 | b+1       e0 | b+1
 """
 STOP_BETWEEN = "t0 | t+1"
-WORD_LETTERS = "wms" + PATH_LETTERS
-"""Rows that depend on the word itself."""
-
-RATE = 0.05
-"""Step size of AdaGrad. Tried on the held-out parts of seven small treebanks, mean LAS: 0.3 instead of 0.1 loses 1.0
-with three epochs; 0.05 with six epochs instead of 0.1 with three gains 0.2."""
-
-PairGradients = tuple[tuple[Pairs, np.ndarray], tuple[Pairs, np.ndarray]]
-"""Pairs and the gradients of their scores, (2, n, n), of arcs and of ends of halves."""
-
-GRADES = np.array([1, 2, 3, 4, 5, 6, 8, 11, 16, 31])
-"""Distances at which a new grade begins: exact up to 6, then growing as distances get rare. Chosen by hand, not tuned.
-
-Other grades would give features other keys: raise :data:`spectragram.inference.hashed.VERSION` after a change.
-"""
+Possible = tuple[np.ndarray | None, np.ndarray | None]
+"""Arcs and ends of halves that are possible, (2, n, n) bool each; None if all of them are."""
 
 
 @dataclass(frozen=True)
@@ -172,34 +144,52 @@ def stop_templates(letters: str) -> Templates:
 
 @dataclass(frozen=True)
 class Factors:
-    """Templates of arcs and of ends of halves, and their weights, (2^b,) float32 each."""
+    """Templates of arcs and of ends of halves, and their weights, (2^b,) float32 each.
+
+    Where there are gates, what they keep out is impossible. Siblings are scored for the arcs that a chart without them
+    finds probable.
+    """
 
     arc_templates: Templates
     stop_templates: Templates
     arc_weights: np.ndarray
     stop_weights: np.ndarray
+    gates: Gates | None = None
+    siblings: Siblings | None = None
 
     def __post_init__(self) -> None:
         require_table(self.arc_weights)
         require_table(self.stop_weights)
 
     @classmethod
-    def empty(cls, letters: str, n_tokens: int) -> Self:
+    def empty(cls, letters: str, n_tokens: int, gates: Gates | None = None) -> Self:
         """All weights zero, with room for ``n_tokens``; templates look at the rows with these letters."""
         tables = empty_table(n_tokens), empty_table(n_tokens)
-        return cls(arc_templates(letters), stop_templates(letters), *tables)
+        siblings = Siblings.empty(select_templates(SIBLING_TEMPLATES, letters), n_tokens)
+        return cls(arc_templates(letters), stop_templates(letters), *tables, gates, siblings)
 
     def scores(self, columns: np.ndarray, arcs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n).
 
-        Where only some ``arcs``, (2, n, n) bool, are possible, the others need no score and have 0.
+        Only the given ``arcs``, (2, n, n) bool, are possible; the others have -inf. If none are given, gates choose.
         """
-        of_arcs = pair_scores(self.arc_templates.pairs(columns), self.arc_weights, arcs)
-        return of_arcs, pair_scores(self.stop_templates.pairs(columns), self.stop_weights)
+        possible: Possible = (arcs, None)
+        if arcs is None and self.gates is not None:
+            possible = self.gates.open(columns[0])
+        return scores_of(self.pairs(columns), (self.arc_weights, self.stop_weights), possible)
 
-    def with_weights(self, arc_weights: np.ndarray, stop_weights: np.ndarray) -> Factors:
+    def pairs(self, columns: np.ndarray) -> tuple[Pairs, Pairs]:
+        """What templates see of arcs and of ends of halves."""
+        return self.arc_templates.pairs(columns), self.stop_templates.pairs(columns)
+
+    def with_weights(
+        self, arc_weights: np.ndarray, stop_weights: np.ndarray, sibling_weights: np.ndarray | None = None
+    ) -> Factors:
         """The same templates with other weights."""
-        return Factors(self.arc_templates, self.stop_templates, arc_weights, stop_weights)
+        siblings = self.siblings
+        if siblings is not None and sibling_weights is not None:
+            siblings = siblings.with_weights(sibling_weights)
+        return replace(self, arc_weights=arc_weights, stop_weights=stop_weights, siblings=siblings)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Factors of arcs",
@@ -212,91 +202,40 @@ class Factors:
             "arc_weights": weight_table("n_arc_weights", "weights of arcs"),
             "stop_weights": weight_table("n_stop_weights", "weights of ends of halves"),
         },
+        parts={
+            "gates": Part(Gates.SCHEMA, values=None, optional=True),
+            "siblings": Part(Siblings.SCHEMA, optional=True),
+        },
     )
 
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
-        values = {"arc_templates": list(self.arc_templates.listed), "stop_templates": list(self.stop_templates.listed)}
-        return values, {"arc_weights": self.arc_weights, "stop_weights": self.stop_weights}
+        values: dict[str, Any] = {
+            "arc_templates": list(self.arc_templates.listed),
+            "stop_templates": list(self.stop_templates.listed),
+            "siblings": None,
+        }
+        arrays = {"arc_weights": self.arc_weights, "stop_weights": self.stop_weights}
+        if self.gates is not None:
+            arrays |= prefixed("gates", self.gates.to_arrays())
+        if self.siblings is not None:
+            values["siblings"], of_siblings = self.siblings.to_state()
+            arrays |= prefixed("siblings", of_siblings)
+        return values, arrays
 
     @classmethod
     def from_state(cls, values: dict[str, Any], arrays: dict[str, Any]) -> Self:
-        """Inverse of :meth:`to_state`."""
+        """Inverse of :meth:`to_state`; older files have neither gates nor siblings."""
         arcs, stops = Templates(tuple(values["arc_templates"]), 1), Templates(tuple(values["stop_templates"]), 0)
-        return cls(arcs, stops, arrays["arc_weights"], arrays["stop_weights"])
+        found, gates = (arrays["arc_weights"], arrays["stop_weights"]), without_prefix("gates", arrays)
+        siblings = None
+        if values.get("siblings") is not None:
+            siblings = Siblings.from_state(values["siblings"], without_prefix("siblings", arrays))
+        return cls(arcs, stops, *found, Gates.from_arrays(gates) if gates else None, siblings)
 
 
-def learn_factors(
-    factors: Factors,
-    grammar: Grammar,
-    encoded: Encoded,
-    heads: np.ndarray,
-    masks: Sequence[ArcMask | None] = (),
-    *,
-    n_epochs: int,
-    rng: np.random.Generator,
-    weights_of: np.ndarray | None = None,
-    resample: bool = False,
-    judge: Callable[[Factors], float] | None = None,
-    n_jobs: int = 1,
-    report: Report = silent,
-) -> tuple[Factors, int]:
-    """Fit the weights of arc and STOP factors to trees; also returns the number of epochs they were trained for.
-
-    Parameters
-    ----------
-    factors
-        Templates, and the weights to start from.
-    heads : int64 array, shape (n_tokens,)
-        As in CoNLL-U.
-    masks : sequence of ArcMask or None
-        What is known about sentences whose heads are not: there the gradient is expected under the mask minus expected,
-        and their ``heads`` are not looked at. None for trees; empty if all sentences are trees.
-    n_epochs : int
-        Passes over the trees; with a ``judge`` (score on held-out data, higher is better) at most.
-    weights_of : float array, shape (n_sentences,), optional
-        What the gradients of each sentence are multiplied by.
-    resample : bool
-        Fit on a bootstrap sample of the trees, so that the members of an ensemble differ.
-    """
-    n = len(encoded)
-    sample = rng.integers(n, size=n) if resample else np.arange(n)
-    arcs, stops = start_weights(factors.arc_weights), start_weights(factors.stop_weights)
-
-    def gradient(number: int) -> PairGradients | None:
-        columns, gold = encoded.columns(number), heads[slice(*encoded.offsets[number : number + 2])]
-        arc_pairs, stop_pairs = factors.arc_templates.pairs(columns), factors.stop_templates.pairs(columns)
-        scores = pair_scores(arc_pairs, arcs.table), pair_scores(stop_pairs, stops.table)
-        tags = columns[0]
-        root = np.log(grammar.root[tags])
-        automata = grammar.initial, grammar.operators, grammar.final
-        sign, _, _, arc_marginals, stop_marginals = inside_outside(tags, root, *automata, *scores)
-        if sign <= 0:
-            return None
-        mask = masks[number] if len(masks) else None
-        if mask is None:
-            gold_arcs, gold_stops = gold_pairs(gold)
-        else:
-            root, arc_scores = mask.scores(root, scores[0])
-            sign, _, _, gold_arcs, gold_stops = inside_outside(tags, root, *automata, arc_scores, scores[1])
-            if sign <= 0:
-                return None
-        weight = 1.0 if weights_of is None else float(weights_of[number])
-        return (arc_pairs, weight * (gold_arcs - arc_marginals)), (stop_pairs, weight * (gold_stops - stop_marginals))
-
-    def step(found: PairGradients, now: int) -> None:
-        for (pairs, difference), weights in zip(found, (arcs, stops), strict=True):
-            step_pairs(pairs, difference, weights, RATE, now)
-
-    fitted = fit_weights(
-        gradient,
-        step,
-        (arcs, stops),
-        sample,
-        n_epochs=n_epochs,
-        rng=rng,
-        judge=None if judge is None else lambda tables: judge(factors.with_weights(*tables)),
-        n_jobs=n_jobs,
-        report=report,
-    )
-    return factors.with_weights(*fitted.tables), fitted.epoch
+def scores_of(
+    pairs: tuple[Pairs, Pairs], tables: tuple[np.ndarray, np.ndarray], possible: Possible
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of arcs and of ends of halves, -inf where they are not possible."""
+    return pair_scores(pairs[0], tables[0], possible[0]), pair_scores(pairs[1], tables[1], possible[1])

@@ -14,8 +14,10 @@ from spectragram.dependency.constraints import ArcMask
 from spectragram.dependency.crossing import LiftedTrees, lift_trees
 from spectragram.dependency.em import learn_deterministic, learn_em
 from spectragram.dependency.encoding import Alphabet, Encoded
-from spectragram.dependency.factors import Factors, learn_factors, usable_letters
+from spectragram.dependency.factor_training import learn_factors
+from spectragram.dependency.factors import Factors, usable_letters
 from spectragram.dependency.features import ModifierSequences, modifier_sequences
+from spectragram.dependency.gates import FEWEST_WORDS, learn_gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import MISSING, Labels, learn_labels
 from spectragram.dependency.model import Member, Model
@@ -144,6 +146,8 @@ def _learn_trees(
     heads = trees.heads
     settings = replace(settings, n_states=settings.states_for(len(heads)))
     alphabet = Alphabet.of(sentences, settings.tag_column, settings.paths)
+    if not settings.words:
+        alphabet = replace(alphabet, surface=alphabet.surface.without_words())
     encoded = alphabet.encode(sentences)
     counts = np.bincount(encoded.tags, minlength=len(alphabet.tags)).astype(np.float64)
     sequences = modifier_sequences(encoded, heads, len(counts))
@@ -179,7 +183,11 @@ def _learn_trees(
     # Bars of several members at once would overwrite one another, so members elsewhere have one for all of them.
     apart = current_executor() is not None and settings.n_models > 1
     quiet = replace(settings, verbose=settings.verbose and not apart)
-    learn = _Learn(training, encoded, heads, masks, weights, letters, held_out, quiet, seeds)
+    gates = None
+    if settings.factors and len(heads) >= FEWEST_WORDS:
+        gates = learn_gates(encoded, heads, np.random.default_rng(settings.seed), settings.n_jobs)
+    empty = Factors.empty(letters, len(heads), gates)
+    learn = _Learn(training, encoded, heads, masks, weights, empty, held_out, quiet, seeds)
     with progress("members", settings.n_models, enabled=settings.verbose and apart) as report:
         learned = train_members(learn, settings.n_models, settings.n_jobs, report, side_by_side=False)
     members = tuple(member for member, _, _ in learned)
@@ -201,7 +209,7 @@ class _Learn:
     heads: np.ndarray
     masks: Sequence[ArcMask | None]
     weights: np.ndarray | None
-    letters: str
+    empty: Factors
     held_out: HeldOut | None
     settings: Settings
     seeds: list[np.random.Generator]
@@ -213,7 +221,7 @@ class _Learn:
         rng = copy.deepcopy(self.seeds[number])
         settings = replace(self.settings, n_jobs=n_jobs)
         learned = _learn_member(
-            self.training, self.encoded, self.heads, self.masks, self.weights, self.letters, held_out, settings, rng
+            self.training, self.encoded, self.heads, self.masks, self.weights, self.empty, held_out, settings, rng
         )
         report()
         return learned
@@ -225,7 +233,7 @@ def _learn_member(
     heads: np.ndarray,
     masks: Sequence[ArcMask | None],
     weights: np.ndarray | None,
-    letters: str,
+    empty: Factors,
     held_out: HeldOut | None,
     settings: Settings,
     rng: np.random.Generator,
@@ -238,7 +246,7 @@ def _learn_member(
         return Member(grammar, None), iterations, 0
     with progress("factors", settings.n_epochs, enabled=settings.verbose) as report:
         factors, epochs = learn_factors(
-            Factors.empty(letters, len(heads)),
+            empty,
             grammar,
             encoded,
             heads,

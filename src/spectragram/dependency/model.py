@@ -18,9 +18,10 @@ from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels
 from spectragram.dependency.long_sentences import LONGEST, MARK, PUNCTUATION, join_pieces, require_chart
+from spectragram.dependency.siblings import Siblings, probable_arcs
 from spectragram.engine import map_threads
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.inference.headed import best_heads, inside_outside
+from spectragram.inference.headed import ArcList, best_heads, inside_outside, list_arcs, sibling_inside_outside
 from spectragram.inference.headed_kbest import k_best_heads
 from spectragram.schema import Part, Parts, Schema
 
@@ -60,8 +61,13 @@ class Chart:
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
     def log_marginals(self, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out."""
-        logs = np.log(np.maximum(self.roots, FLOOR)), np.log(np.maximum(self.arcs, FLOOR))
+        """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out.
+
+        Zeros have -inf as well, where they are those of a chart of probabilities: other arcs make a tree.
+        """
+        least = 0.0 if self.sign > 0 and not self.n_negative else FLOOR
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.maximum(self.roots, least)), np.log(np.maximum(self.arcs, least))
         return logs if mask is None else mask.scores(*logs)
 
     def best_heads(self, mask: ArcMask | None = None) -> np.ndarray:
@@ -100,7 +106,7 @@ class Member:
     factors: Factors | None
 
     def scores(self, columns: np.ndarray, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs that a mask allows and of ends of halves, (2, n, n) each; zero without factors."""
+        """Log-factors of the possible arcs and of ends of halves, (2, n, n) each; zero without factors."""
         if self.factors is not None:
             return self.factors.scores(columns, None if mask is None else mask.arcs)
         n = columns.shape[1]
@@ -113,9 +119,29 @@ class Member:
         """
         scores = self.scores(columns, mask)
         chart = run_chart(self.grammar, columns, *scores, mask)
-        if chart.sign > 0 or fallback is None:
+        if chart.sign == 0 and mask is None and self.factors is not None and self.factors.gates is not None:
+            # No tree passes the gates.
+            scores = replace(self.factors, gates=None).scores(columns)
+            chart = run_chart(self.grammar, columns, *scores)
+        if chart.sign <= 0:
+            if fallback is None:
+                return chart, False
+            return run_chart(fallback, columns, *scores, mask), True
+        if self.factors is None or self.factors.siblings is None:
             return chart, False
-        return run_chart(fallback, columns, *scores, mask), True
+        listed = probable_arcs(chart.arcs)
+        refined = run_chart(self.grammar, columns, *scores, mask, (listed, self.factors.siblings))
+        return (refined if refined.sign > 0 else chart), False
+
+    def tree_chart(
+        self, grammar: Grammar, columns: np.ndarray, scores: tuple[np.ndarray, np.ndarray], heads: np.ndarray
+    ) -> Chart:
+        """The chart of a single tree (n,), whose Z is the weight of the tree; ``scores`` as from :meth:`scores`."""
+        mask = mask_of(np.arange(len(heads) + 1) == heads[:, None])
+        siblings = None
+        if grammar is self.grammar and self.factors is not None and self.factors.siblings is not None:
+            siblings = list_arcs(mask.arcs), self.factors.siblings
+        return run_chart(grammar, columns, *scores, mask, siblings)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Member of a parser",
@@ -146,14 +172,21 @@ def run_chart(
     arc_scores: np.ndarray,
     stop_scores: np.ndarray,
     mask: ArcMask | None = None,
+    siblings: tuple[ArcList, Siblings] | None = None,
 ) -> Chart:
-    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n), over the trees of a mask."""
+    """Inside-outside on a sentence with columns (n_rows, n) and log-factors (2, n, n), over the trees of a mask.
+
+    With ``siblings`` only the listed arcs are possible.
+    """
     tags = columns[0]
     root = np.log(grammar.root[tags])
     if mask is not None:
         root, arc_scores = mask.scores(root, arc_scores)
-    found = inside_outside(tags, root, grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores)
-    return Chart(*found)
+    given = tags, root, grammar.initial, grammar.operators, grammar.final, arc_scores, stop_scores
+    if siblings is None:
+        return Chart(*inside_outside(*given))
+    listed, factors = siblings
+    return Chart(*sibling_inside_outside(*given, listed, *factors.scores(columns, listed))[:5])
 
 
 def parse_one(
@@ -339,14 +372,14 @@ class Model:
         ``wholes`` are the charts of the members with their trees, if they are there already.
         """
         n = trees.shape[1]
-        used = mask_of((np.arange(n + 1) == trees[..., None]).any(axis=0))
+        used = None if mask is None else mask_of((np.arange(n + 1) == trees[..., None]).any(axis=0))
         found = np.full((len(self.members), len(trees)), -np.inf)
         for which, member in enumerate(self.members):
             whole, fell_back = wholes[which] if wholes else member.chart(columns, self.fallback, mask)
             grammar = self.fallback if fell_back and self.fallback is not None else member.grammar
-            scores = member.scores(columns, used)
+            scores = member.scores(columns, used)  # without a mask what gates keep out stays out
             for number, heads in enumerate(trees):
-                one = run_chart(grammar, columns, *scores, mask_of(np.arange(n + 1) == heads[:, None]))
+                one = member.tree_chart(grammar, columns, scores, heads)
                 if one.sign > 0:
                     found[which, number] = one.log_z - whole.log_z
         return np.logaddexp.reduce(found, axis=0) - np.log(len(self.members))

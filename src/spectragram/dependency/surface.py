@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 from zlib import crc32
@@ -27,12 +27,15 @@ import numpy as np
 from spectragram.data.conllu import Sentence
 from spectragram.data.word_paths import WordPaths
 
-__all__ = ["VERSION", "Surface", "is_filled"]
+__all__ = ["VERSION", "WORD_LETTERS", "Surface", "is_filled"]
 
 PATH_LETTERS = "abe"
 PREFIXES = (4, 6, 20)
 """Lengths of the prefixes of paths: short ones stand for tags, long ones for words, as in Koo, Carreras & Collins
 (2008)."""
+
+WORD_LETTERS = "wms" + PATH_LETTERS
+"""Rows that depend on the word itself."""
 
 VERSION = 1
 """Version of the rows, for model files."""
@@ -82,22 +85,33 @@ class Surface:
         letters = "".join(letter for letter in cls.LETTERS if filled.get(letter, True))
         return cls(other, letters, tuple(frequent), paths)
 
+    def without_words(self) -> Surface:
+        """The same without the rows that depend on the word itself."""
+        return replace(self, letters="".join(letter for letter in self.letters if letter not in WORD_LETTERS))
+
     def rows(self, sentences: Sequence[Sentence], words: np.ndarray) -> np.ndarray:
-        """The rows of all words, int64 (n_letters + n_attributes, n_tokens); ``words`` is 0 for rare ones."""
+        """The rows of all words, int64 (n_letters + n_attributes, n_tokens); ``words`` is 0 for rare ones.
+
+        Rows that are not looked at are zero.
+        """
         forms = [form.lower() for sentence in sentences for form in sentence.forms]
-        lemmas = [lemma for sentence in sentences for lemma in sentence.lemmas]
         feats = [bundle for sentence in sentences for bundle in sentence.column("feats")]
-        other = [tag for sentence in sentences for tag in sentence.column(self.other)]
-        lemmas = [form[:STEM] if lemma == "_" else lemma.lower() for lemma, form in zip(lemmas, forms, strict=True)]
-        rows = [
-            _checksums(other),
-            np.where(words > 0, _checksums(forms), 0),
-            _checksums(lemmas),
-            _checksums(forms, lambda form: form[-SUFFIX:]),
-            _checksums(feats),
-            _checksums(feats, partial(_part, names=KEY_ATTRIBUTES)),
-        ]
-        rows += [np.zeros(len(forms), np.int64)] * len(PREFIXES) if self.paths is None else self._path_rows(sentences)
+
+        def lemmas() -> list[str]:
+            given = [lemma for sentence in sentences for lemma in sentence.lemmas]
+            return [form[:STEM] if lemma == "_" else lemma.lower() for lemma, form in zip(given, forms, strict=True)]
+
+        makers: dict[str, Callable[[], np.ndarray]] = {
+            "o": lambda: _checksums([tag for sentence in sentences for tag in sentence.column(self.other)]),
+            "w": lambda: np.where(words > 0, _checksums(forms), 0),
+            "m": lambda: _checksums(lemmas()),
+            "s": lambda: _checksums(forms, lambda form: form[-SUFFIX:]),
+            "f": lambda: _checksums(feats),
+            "k": lambda: _checksums(feats, partial(_part, names=KEY_ATTRIBUTES)),
+        }
+        nothing = np.zeros(len(forms), np.int64)
+        rows = [make() if letter in self.letters else nothing for letter, make in makers.items()]
+        rows += [nothing] * len(PREFIXES) if self.paths is None else self._path_rows(sentences)
         rows += [_checksums(feats, partial(_part, names=(name,))) for name in self.attributes]
         return np.array(rows, np.int64).reshape(len(rows), len(forms))
 

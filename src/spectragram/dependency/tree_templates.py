@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from spectragram.dependency.encoding import LETTERS
-from spectragram.dependency.factors import GRADES
+from spectragram.dependency.gates import GRADES
 from spectragram.inference.tree_factors import tree_places, valencies
 from spectragram.learning.factors import split_templates
 

@@ -1,9 +1,11 @@
 """Inside-outside for split head automata with surface factors (Balle et al. 2014, appendix A).
 
     P(y) = root[r] prod_{h,d} alpha_1 A_{x_1} ... A_{x_T} alpha_inf * prod_{arcs of y} arc * prod_{halves of y} stop
+           * prod_{neighbouring modifiers of a head} sibling
 
     paper               here                              shape
-    theta^C, theta^I    halves, links                     (2, n, n, m)   [direction, head, distance to the far end]
+    theta^I             links                             (a, m)         [arc]
+    theta^C alpha_inf   closed                            (2, n, n)      [direction, head, distance to the far end]
     alpha_1, alpha_inf  initial, final                    (2, k, m)      [direction, symbol of the head]
     A_sigma             operators                         (2, k, k, m, m)   [direction, head, modifier]
     mu_{i,j}            arc marginals                     (2, n, n)
@@ -14,10 +16,15 @@ recursion serves both sides: ``arcs[d, i, s]`` is about the modifier s places fr
 ending a half there.
 The root above the sentence takes exactly one word and has no automaton.
 
-Costs O(n^3 m + n^2 m^2), less where arcs are ruled out (score -inf): links and halves that are left without any tree
-are *dead*, and nothing is added up over them. Weights may be negative (spectral estimates): the sign of Z is returned.
-Every word is the modifier of one arc, so a constant factor for each word changes only Z. The factor is chosen, and
-adjusted if needed, so that products of hundreds of small numbers stay inside float64.
+The paper lets the state of a head wait in an open half until its next modifier comes. Here a *gap*, the two inner
+halves between neighbouring words of a tree, is filled first, and the state moves from one modifier straight to the
+next (Eisner 1996; McDonald & Pereira 2006). That is the same sum; halves are numbers instead of vectors, and a factor
+for two neighbouring modifiers costs nothing more than its score.
+
+Costs O(n^3 + n^2 m^2 + p m) for p pairs of modifiers of a head on one side: O(n^3 m) if all arcs are possible, little
+where most are ruled out (score -inf), since only the others are listed. Weights may be negative (spectral estimates):
+the sign of Z is returned. Every word is the modifier of one arc, so a constant factor for each word changes only Z. The
+factor is chosen, and adjusted if needed, so that products of hundreds of small numbers stay inside float64.
 
 :func:`best_heads` decodes marginals: the projective tree with the highest sum of arc scores (Eisner 2000),
 
@@ -26,10 +33,14 @@ adjusted if needed, so that products of hundreds of small numbers stay inside fl
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-__all__ = ["LEFT", "RIGHT", "best_heads", "inside_outside"]
+from spectragram.engine.kernels import REORDER
+
+__all__ = ["LEFT", "RIGHT", "ArcList", "best_heads", "inside_outside", "list_arcs", "sibling_inside_outside"]
 
 LEFT, RIGHT = 0, 1
 TINY, HUGE = 1e-200, 1e200
@@ -38,7 +49,39 @@ RETRIES = 8
 """Attempts to find a scale. Chosen by hand, not tuned."""
 
 
+class ArcList(NamedTuple):
+    """The possible arcs of a sentence, those of each head and direction one behind the other, nearest first.
+
+    starts (2, n + 1): where those of each direction and head begin, ``starts[d, n]`` is the end; distances (a,): from
+    head to modifier; places (2, n, n): the number of each arc, -1 for none; pairs (a + 1,): where the numbers of its
+    pairs begin. The first pair of an arc is with no sibling, the next are with the arcs before it in its head's list.
+    """
+
+    starts: np.ndarray
+    distances: np.ndarray
+    places: np.ndarray
+    pairs: np.ndarray
+
+
 @njit(cache=True, nogil=True)
+def list_arcs(possible: np.ndarray) -> ArcList:
+    """List the arcs (2, n, n) bool."""
+    n = possible.shape[1]
+    starts, places = np.zeros((2, n + 1), np.int64), np.full((2, n, n), -1, np.int64)
+    distances, pairs = np.empty(n * (n - 1), np.int64), np.zeros(n * (n - 1) + 1, np.int64)
+    found = 0
+    for d in range(2):
+        for i in range(n):
+            starts[d, i] = found
+            for s in range(1, n - i if d == RIGHT else i + 1):
+                if possible[d, i, s]:
+                    distances[found], places[d, i, s] = s, found
+                    pairs[found + 1] = pairs[found] + found - starts[d, i] + 1
+                    found += 1
+        starts[d, n] = found
+    return ArcList(starts, distances[:found].copy(), places, pairs[: found + 1].copy())
+
+
 def inside_outside(
     symbols: np.ndarray,
     root: np.ndarray,
@@ -48,18 +91,45 @@ def inside_outside(
     arc_scores: np.ndarray,
     stop_scores: np.ndarray,
 ) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray]:
-    """Z and the marginals of one sentence.
+    """Z and the marginals of one sentence, without factors of siblings.
 
     symbols (n,) int; root (n,), log-scores of heading the sentence; initial, operators, final as above;
     arc_scores, stop_scores (2, n, n), logarithms of the factors.
     Returns the sign of Z (0 if all trees have weight 0), log |Z|, and the marginals of roots (n,), arcs and stops
     (2, n, n), all zero if Z is 0.
     """
+    arcs, none = list_arcs(arc_scores > -np.inf), np.zeros(0)
+    automata = initial, operators, final
+    return sibling_inside_outside(symbols, root, *automata, arc_scores, stop_scores, arcs, none, none)[:5]
+
+
+@njit(cache=True, nogil=True)
+def sibling_inside_outside(
+    symbols: np.ndarray,
+    root: np.ndarray,
+    initial: np.ndarray,
+    operators: np.ndarray,
+    final: np.ndarray,
+    arc_scores: np.ndarray,
+    stop_scores: np.ndarray,
+    listed: ArcList,
+    pair_scores: np.ndarray,
+    last_scores: np.ndarray,
+) -> tuple[float, float, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Z and the marginals of one sentence, over trees of the ``listed`` arcs.
+
+    As :func:`inside_outside`, with the logarithms of the factors of neighbouring modifiers, in the order of ``listed``,
+    and of last modifiers (a,); both empty if there are none. Also returns the marginals of these, 0 where there are
+    none.
+    """
     n = len(symbols)
     tops, arcs, stops, log_shift = _bounded(root, arc_scores, stop_scores)
+    pairs, lasts = np.exp(pair_scores), np.exp(last_scores)
     log_scale = 0.0
     for _ in range(RETRIES):
-        links, halves, closed, linked, live, largest, reached = _inside(symbols, initial, operators, final, arcs, stops)
+        links, ends, closed, gaps, largest, reached = _inside(
+            symbols, initial, operators, final, arcs, stops, listed, pairs, lasts
+        )
         if reached == n:
             break
         # Values at distance s hold s factors of each kind, so they grow by this factor with each step of distance.
@@ -70,11 +140,12 @@ def inside_outside(
     for i in range(n):
         z += tops[i] * closed[LEFT, i, i] * closed[RIGHT, i, n - 1 - i]
     if z == 0.0 or not np.isfinite(z) or reached < n:
-        return 0.0, -np.inf, np.zeros(n), np.zeros((2, n, n)), np.zeros((2, n, n))
-    roots, arc_marginals, stop_marginals = _outside(
-        symbols, tops / z, operators, final, arcs, stops, links, halves, closed, linked, live
+        nothing = np.zeros((2, n, n))
+        return 0.0, -np.inf, np.zeros(n), nothing, nothing.copy(), np.zeros(len(pairs)), np.zeros(len(lasts))
+    found = _outside(
+        symbols, tops / z, initial, operators, final, arcs, stops, listed, pairs, lasts, links, ends, closed, gaps
     )
-    return np.sign(z), np.log(abs(z)) + log_shift + log_scale * (n - 1), roots, arc_marginals, stop_marginals
+    return np.sign(z), np.log(abs(z)) + log_shift + log_scale * (n - 1), *found
 
 
 @njit(nogil=True, inline="always")
@@ -109,7 +180,7 @@ def _bounded(
     return tops, arcs, stops, log_shift
 
 
-@njit(nogil=True, inline="always")
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _inside(
     symbols: np.ndarray,
     initial: np.ndarray,
@@ -117,130 +188,163 @@ def _inside(
     final: np.ndarray,
     arcs: np.ndarray,
     stops: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, int]:
-    """Links, halves (2, n, n, m), closed halves (2, n, n); the largest closed value, and the distance reached.
+    listed: ArcList,
+    pairs: np.ndarray,
+    lasts: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, int]:
+    """Links (a, m), their sums when they are last (a,), closed halves (2, n, n) and gaps (n, n).
 
-    Before these two: which links and which halves are not dead, (2, n, n) bool. The distance is n unless values leave
-    the safe range earlier.
+    Also the largest closed value, and the distance reached: n unless values leave the safe range earlier.
     """
+    starts, distances, places, first_pairs = listed
     n, m = len(symbols), initial.shape[2]
-    links, halves = np.zeros((2, n, n, m)), np.zeros((2, n, n, m))
-    closed = np.zeros((2, n, n))
-    linked, live = np.zeros((2, n, n), np.bool_), np.zeros((2, n, n), np.bool_)
-    live[:, :, 0] = True
+    links, ends = np.zeros((len(distances), m)), np.zeros(len(distances))
+    closed, gaps = np.zeros((2, n, n)), np.zeros((n, n))
     summed = np.empty(m)
     for d in range(2):
         for i in range(n):
-            # half(i, i) = alpha_1 of i                                                                     (equation 3)
             for q in range(m):
-                halves[d, i, 0, q] = initial[d, symbols[i], q]
-            closed[d, i, 0] = np.dot(initial[d, symbols[i]], final[d, symbols[i]]) * stops[d, i, 0]
+                closed[d, i, 0] += initial[d, symbols[i], q] * final[d, symbols[i], q]
+            closed[d, i, 0] *= stops[d, i, 0]
     for w in range(1, n):
+        for i in range(n - w):
+            # gap(i, j) = sum_k closed(i, k) closed(j, k + 1)
+            for s in range(w):
+                gaps[i, w] += closed[RIGHT, i, s] * closed[LEFT, i + w, w - 1 - s]
         largest = 0.0
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):
-                j = i + away * w
-                # link(i, j) = arc(i, j) (sum_k half(i, k) closed(j, k + 1)) A_j                        (equation 5)
-                if arcs[d, i, w] != 0.0:
-                    summed[:] = 0.0
-                    for s in range(w):
-                        if live[d, i, s] and live[1 - d, j, w - 1 - s]:
-                            linked[d, i, w] = True
-                            inner = closed[1 - d, j, w - 1 - s]
-                            for q in range(m):
-                                summed[q] += halves[d, i, s, q] * inner
-                    weights = operators[d, symbols[i], symbols[j]]
-                    link = links[d, i, w]
+                j, here, own = i + away * w, places[d, i, w], symbols[i]
+                if here >= 0:
+                    # link(i, j) = arc(i, j) (alpha_1 closed(j, i + 1) + sum_k link(i, k) gap(k, j) pair(k, j)) A_j
+                    inner = closed[1 - d, j, w - 1] * (pairs[first_pairs[here]] if len(pairs) else 1.0)
+                    for q in range(m):
+                        summed[q] = inner * initial[d, own, q]
+                    for e in range(starts[d, i], here):
+                        s = distances[e]
+                        inner = gaps[min(i + away * s, j), w - s]
+                        if len(pairs):
+                            inner *= pairs[first_pairs[here] + 1 + e - starts[d, i]]
+                        for q in range(m):
+                            summed[q] += links[e, q] * inner
                     for q in range(m):
                         share = summed[q] * arcs[d, i, w]
                         for p in range(m):
-                            link[p] += share * weights[q, p]
-                # half(i, j) = sum_k link(i, k) closed(k, j)                                             (equation 4)
-                half = halves[d, i, w]
-                for s in range(1, w + 1):
-                    if linked[d, i, s] and live[d, i + away * s, w - s]:
-                        live[d, i, w] = True
-                        outer = closed[d, i + away * s, w - s]
-                        for q in range(m):
-                            half[q] += links[d, i, s, q] * outer
-                closed[d, i, w] = np.dot(half, final[d, symbols[i]]) * stops[d, i, w]
+                            links[here, p] += share * operators[d, own, symbols[j], q, p]
+                    for q in range(m):
+                        ends[here] += links[here, q] * final[d, own, q]
+                    if len(lasts):
+                        ends[here] *= lasts[here]
+                # closed(i, j) = sum_k (link(i, k) alpha_inf) closed(k, j)                                (equation 4)
+                total = 0.0
+                for e in range(starts[d, i], starts[d, i + 1]):
+                    s = distances[e]
+                    if s > w:
+                        break
+                    total += ends[e] * closed[d, i + away * s, w - s]
+                closed[d, i, w] = total * stops[d, i, w]
                 largest = max(largest, abs(closed[d, i, w]))
         if largest > HUGE or 0.0 < largest < TINY:
-            return links, halves, closed, linked, live, largest, w
-    return links, halves, closed, linked, live, 1.0, n
+            return links, ends, closed, gaps, largest, w
+    return links, ends, closed, gaps, 1.0, n
 
 
-@njit(nogil=True, inline="always")
+@njit(cache=True, nogil=True, fastmath=REORDER)
 def _outside(
     symbols: np.ndarray,
     tops: np.ndarray,
+    initial: np.ndarray,
     operators: np.ndarray,
     final: np.ndarray,
     arcs: np.ndarray,
     stops: np.ndarray,
+    listed: ArcList,
+    pairs: np.ndarray,
+    lasts: np.ndarray,
     links: np.ndarray,
-    halves: np.ndarray,
+    ends: np.ndarray,
     closed: np.ndarray,
-    linked: np.ndarray,
-    live: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Marginals of roots (n,), arcs and stops (2, n, n): each value times the derivative of Z by it, over Z.
+    gaps: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Marginals of roots, arcs, stops, pairs and last modifiers: each value times the derivative of Z by it, over Z.
 
     ``tops`` comes divided by Z.
     """
-    n, m = len(symbols), links.shape[3]
-    out_links, out_halves = np.zeros(links.shape), np.zeros(links.shape)
-    out_closed, arc_marginals = np.zeros((2, n, n)), np.zeros((2, n, n))
-    roots = np.zeros(n)
-    summed = np.empty(m)
+    starts, distances, places, first_pairs = listed
+    n, m = len(symbols), initial.shape[2]
+    out_links, out_ends = np.zeros(links.shape), np.zeros(len(ends))
+    out_closed, out_gaps = np.zeros((2, n, n)), np.zeros((n, n))
+    arc_marginals, pair_marginals, roots = np.zeros((2, n, n)), np.zeros(len(pairs)), np.zeros(n)
+    back = np.empty(m)
     for i in range(n):
         out_closed[LEFT, i, i] = tops[i] * closed[RIGHT, i, n - 1 - i]
         out_closed[RIGHT, i, n - 1 - i] = tops[i] * closed[LEFT, i, i]
         roots[i] = tops[i] * closed[LEFT, i, i] * closed[RIGHT, i, n - 1 - i]
     for w in range(n - 1, 0, -1):
+        # Closed halves of this distance are complete, since all wider links and gaps have been visited.
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):
-                if not live[d, i, w]:
-                    continue
-                half = out_halves[d, i, w]
                 share = out_closed[d, i, w] * stops[d, i, w]
-                for q in range(m):
-                    half[q] += share * final[d, symbols[i], q]
-                for s in range(1, w + 1):
-                    if not (linked[d, i, s] and live[d, i + away * s, w - s]):
-                        continue
-                    outer = closed[d, i + away * s, w - s]
-                    total = 0.0
-                    for q in range(m):
-                        out_links[d, i, s, q] += half[q] * outer
-                        total += half[q] * links[d, i, s, q]
-                    out_closed[d, i + away * s, w - s] += total
-        # All halves of this distance are complete, so its links are, too.
+                if share == 0.0:
+                    continue
+                for e in range(starts[d, i], starts[d, i + 1]):
+                    s = distances[e]
+                    if s > w:
+                        break
+                    out_ends[e] += share * closed[d, i + away * s, w - s]
+                    out_closed[d, i + away * s, w - s] += share * ends[e]
         for d in range(2):
             away = 2 * d - 1
             for i in range(n - w) if d == RIGHT else range(w, n):
-                if not linked[d, i, w]:
+                here = places[d, i, w]
+                if here < 0:
                     continue
-                j = i + away * w
-                weights = operators[d, symbols[i], symbols[j]]
+                j, own = i + away * w, symbols[i]
+                share = out_ends[here] * (lasts[here] if len(lasts) else 1.0)
+                total = 0.0
                 for q in range(m):
-                    total = 0.0
+                    out_links[here, q] += share * final[d, own, q]
+                    total += out_links[here, q] * links[here, q]
+                arc_marginals[d, i, w] = total
+                if total == 0.0:
+                    continue
+                total = 0.0
+                for q in range(m):
+                    sum_q = 0.0
                     for p in range(m):
-                        total += weights[q, p] * out_links[d, i, w, p]
-                    summed[q] = total * arcs[d, i, w]
-                for s in range(w):
-                    if not (live[d, i, s] and live[1 - d, j, w - 1 - s]):
-                        continue
-                    inner = closed[1 - d, j, w - 1 - s]
+                        sum_q += operators[d, own, symbols[j], q, p] * out_links[here, p]
+                    back[q] = sum_q * arcs[d, i, w]
+                    total += back[q] * initial[d, own, q]
+                first = 1.0
+                if len(pairs):
+                    first = pairs[first_pairs[here]]
+                    pair_marginals[first_pairs[here]] = total * first * closed[1 - d, j, w - 1]
+                out_closed[1 - d, j, w - 1] += total * first
+                for e in range(starts[d, i], here):
+                    s = distances[e]
+                    left = min(i + away * s, j)
+                    inner = gaps[left, w - s]
                     total = 0.0
                     for q in range(m):
-                        out_halves[d, i, s, q] += summed[q] * inner
-                        total += summed[q] * halves[d, i, s, q]
-                    out_closed[1 - d, j, w - 1 - s] += total
-                arc_marginals[d, i, w] = np.dot(out_links[d, i, w], links[d, i, w])
-    return roots, arc_marginals, out_closed * closed
+                        total += back[q] * links[e, q]
+                    if len(pairs):
+                        pair = first_pairs[here] + 1 + e - starts[d, i]
+                        total *= pairs[pair]
+                        pair_marginals[pair] = total * inner
+                        inner *= pairs[pair]
+                    out_gaps[left, w - s] += total
+                    for q in range(m):
+                        out_links[e, q] += back[q] * inner
+        for i in range(n - w):
+            share = out_gaps[i, w]
+            if share != 0.0:
+                for s in range(w):
+                    out_closed[RIGHT, i, s] += share * closed[LEFT, i + w, w - 1 - s]
+                    out_closed[LEFT, i + w, w - 1 - s] += share * closed[RIGHT, i, s]
+    last_marginals = out_ends * ends if len(lasts) else np.zeros(0)
+    return roots, arc_marginals, out_closed * closed, pair_marginals, last_marginals
 
 
 @njit(cache=True, nogil=True)
@@ -254,6 +358,8 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
         for i in range(n - w):
             # The inner halves of i and j = i + w meet after i + s, whichever of the two is the head.
             j = i + w
+            if max(arc_scores[RIGHT, i, w], arc_scores[LEFT, j, w]) == -np.inf:
+                continue
             best = -np.inf
             for s in range(w):
                 value = closed[RIGHT, i, s] + closed[LEFT, j, w - 1 - s]
@@ -266,6 +372,8 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
             for i in range(n - w) if d == RIGHT else range(w, n):
                 best = -np.inf
                 for s in range(1, w + 1):
+                    if links[d, i, s] == -np.inf:
+                        continue
                     value = links[d, i, s] + closed[d, i + away * s, w - s]
                     if value > best:
                         best, half_splits[d, i, w] = value, s

@@ -111,24 +111,26 @@ def _find_places(
 def pair_scores(pairs: Pairs, table: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
     """Scores of all pairs of a sentence, (2, n, n) by direction, word and distance; table (2^b,) float32.
 
-    Pairs that are not ``wanted``, (2, n, n) bool, have score 0.
+    Pairs that are not ``wanted``, (2, n, n) bool, have score -inf; places that are no pairs have 0 if all are wanted.
     """
     n = len(pairs.kinds)
-    return _pair_scores(pairs, table, np.ones((2, n, n), np.bool_) if wanted is None else wanted)
+    start = np.zeros((2, n, n)) if wanted is None else np.full((2, n, n), -np.inf)
+    return _pair_scores(pairs, table, np.ones((2, n, n), np.bool_) if wanted is None else wanted, start)
 
 
 @njit(cache=True, nogil=True)
-def _pair_scores(pairs: Pairs, table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def _pair_scores(pairs: Pairs, table: np.ndarray, wanted: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Write the scores of the pairs that are wanted into ``scores`` (2, n, n)."""
     # Taken out of the tuple once: numba counts references each time.
     here, there, grades, graded, attributes, agreeing, kinds, first = pairs
     _, n, n_templates = here.shape
     shift = table_shift(table)
-    scores = np.zeros((2, n, n))
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
+    walk = _start_walk(kinds)
     for d in range(2):
         away = 2 * d - 1
         for i in range(n):
-            between, n_between = _kinds_outwards(kinds, i, away)
+            between, n_between = _kinds_outwards(kinds, i, away, walk)
             for s in range(first, n - i if d == 1 else i + 1):
                 if not wanted[d, i, s]:
                     continue
@@ -153,10 +155,11 @@ def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float
     _, n, n_templates = here.shape
     shift = table_shift(table)
     places = np.empty(n_templates + kinds.max() + 1, np.int64)
+    walk = _start_walk(kinds)
     for d in range(2):
         away = 2 * d - 1
         for i in range(n):
-            between, n_between = _kinds_outwards(kinds, i, away)
+            between, n_between = _kinds_outwards(kinds, i, away, walk)
             for s in range(first, n - i if d == 1 else i + 1):
                 g = gradient[d, i, s]
                 if abs(g) > SMALLEST_STEP:
@@ -171,17 +174,25 @@ def step_pairs(pairs: Pairs, gradient: np.ndarray, weights: Weights, rate: float
 
 
 @njit(cache=True, nogil=True)
-def _kinds_outwards(kinds: np.ndarray, i: int, away: int) -> tuple[np.ndarray, np.ndarray]:
+def _start_walk(kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Room for :func:`_kinds_outwards`: the last walk that met each kind, the kinds met, their number by distance."""
+    n_kinds = kinds.max() + 1
+    return np.full(n_kinds, -1, np.int64), np.empty(n_kinds, np.int64), np.zeros(len(kinds), np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _kinds_outwards(
+    kinds: np.ndarray, i: int, away: int, walk: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Kinds of words met on the way from word i, each once; and how many before the word at each distance."""
-    n = len(kinds)
-    seen = np.zeros(kinds.max() + 1, np.bool_)
-    between, n_between = np.empty(kinds.max() + 1, np.int64), np.zeros(n, np.int64)
+    last_met, between, n_between = walk
+    name = 2 * i + (away + 1) // 2
     found, s = 0, 1
-    while 0 <= i + away * s < n:
+    while 0 <= i + away * s < len(kinds):
         n_between[s] = found
         kind = kinds[i + away * s]
-        if not seen[kind]:
-            seen[kind] = True
+        if last_met[kind] != name:
+            last_met[kind] = name
             between[found] = kind
             found += 1
         s += 1
