@@ -163,9 +163,14 @@ class Factors:
 
     @classmethod
     def empty(cls, letters: str, n_tokens: int, gates: Gates | None = None) -> Self:
-        """All weights zero, with room for ``n_tokens``; templates look at the rows with these letters."""
+        """All weights zero, with room for ``n_tokens``; templates look at the rows with these letters.
+
+        Without words there are no siblings: automata know tags that follow each other.
+        """
         tables = empty_table(n_tokens), empty_table(n_tokens)
-        siblings = Siblings.empty(select_templates(SIBLING_TEMPLATES, letters), n_tokens)
+        siblings = None
+        if set(letters) & set(WORD_LETTERS):
+            siblings = Siblings.empty(select_templates(SIBLING_TEMPLATES, letters), n_tokens)
         return cls(arc_templates(letters), stop_templates(letters), *tables, gates, siblings)
 
     def scores(self, columns: np.ndarray, arcs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
