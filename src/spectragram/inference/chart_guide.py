@@ -4,8 +4,8 @@ Both binarise the same trees, so a label or tag that the first one finds unlikel
 
     label X over (i, j)              if the first forest has X over (i, j), on both layers
     unary rule over (i, j)           if the first forest has both of its symbols there
-    @X, a first part of X, (i, k)    if the first forest has some X over (i, j), and any item over (k, j): a last part
-                                     of X or its last child
+    @X, a first part of X, (i, k)    if the first forest has some X over (i, j), and any item over (k, j): its last
+                                     part or its last child
 """
 
 from __future__ import annotations
