@@ -131,7 +131,7 @@ def _introduction(name: str) -> str:
         "one discount in each order of Kneser-Ney (the paper used SRILM without naming its options, "
         "so its figures for Kneser-Ney cannot be traced); their perplexity is infinite where a text "
         "has a pair of words that they exclude. Anchors among all words are rare words with nearly equal claims, so "
-        "rounding decides: on another machine pivot+EM had 743 and 663 at m = 2 and 4. "
+        "the result is unstable: an earlier run of pivot+EM had 743 and 663 at m = 2 and 4. "
         "Ours: 1,000 contexts, frequent candidates, three steps for r, smoothed "
         "classes, nearly even starts, a prior of 10 words, modified Kneser-Ney. "
         "'Mixed' adds Kneser-Ney and classes of the second last word."
