@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -243,8 +244,8 @@ def test_an_intermediate_symbol_has_the_best_head_it_covers() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("treebank", TREEBANKS)
-def test_every_tree_of_every_treebank_comes_back(data_dir: Path, treebank: str) -> None:
-    train = list(real_trees(data_dir, treebank, "train"))
+def test_trees_of_every_treebank_come_back(data_dir: Path, treebank: str) -> None:
+    train = list(itertools.islice(real_trees(data_dir, treebank, "train"), 15_000))
     encoded = Treebank.from_trees(train, BINARIZERS[1])
     check_structure(encoded)
     assert all(tree == original for tree, original in zip(encoded, train, strict=True))

@@ -16,7 +16,7 @@ from spectragram.dependency import DependencyParser
 from spectragram.dependency.factors import arc_templates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.inspection import frequent_modifiers, head_dfa
-from spectragram.dependency.model import Member, Model
+from spectragram.dependency.model import Chart, Member, Model
 from spectragram.dependency.settings import LEARNERS
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
@@ -384,3 +384,12 @@ def test_figures_on_the_wsj_sample(data_dir) -> None:  # type: ignore[no-untyped
 def test_what_cannot_be_is_refused(wrong: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):
         DependencyParser(**wrong).fit(english_dependencies(20))
+
+
+def test_marginals_that_make_no_tree_still_give_one():
+    roots, arcs = np.array([1.0, 0.0, 0.0]), np.zeros((2, 3, 3))
+    arcs[1, 0, 1], arcs[1, 1, 1] = 1.0, -1e-12  # the third word's only likely head is negative within rounding
+    chart = Chart(1.0, 0.0, roots, arcs, np.zeros((2, 3, 3)))
+    assert find_tree_problem(chart.best_heads()) is None
+    assert chart.best_heads()[:2].tolist() == [0, 1]
+    assert all(find_tree_problem(heads) is None for heads in chart.k_best_heads(2))

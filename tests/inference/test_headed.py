@@ -227,3 +227,8 @@ def arcs_of(listed):
         for i in range(listed.starts.shape[1] - 1)
         for e in range(listed.starts[d, i], listed.starts[d, i + 1])
     ]
+
+
+def test_arcs_that_make_no_tree_are_told():
+    assert best_heads(np.zeros(3), np.full((2, 3, 3), -np.inf)).tolist() == [-1, -1, -1]
+    assert best_heads(np.full(2, -np.inf), np.zeros((2, 2, 2))).tolist() == [-1, -1]

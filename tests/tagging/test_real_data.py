@@ -15,15 +15,8 @@ def test_parts_of_speech_of_the_web_treebank(data_dir: Path) -> None:
     train, dev = (read_labelled(data_dir / f"ud-ewt/en_ewt-ud-{part}.conllu.gz", Layout()) for part in ("train", "dev"))
     assert sum(map(len, train.y)) == 204_577  # the treebank's README
     assert Tagger(learner="hmm", factors=False).fit(train).evaluate(dev)["accuracy"] > 91.8
-    assert Tagger(factors=False).fit(train).evaluate(dev)["accuracy"] > 94.5
+    assert Tagger(n_models=1, factors=False).fit(train).evaluate(dev)["accuracy"] > 94.3
     assert Tagger().fit(train).evaluate(dev)["accuracy"] > 95.2
-
-
-@pytest.mark.slow
-def test_names_in_dutch(data_dir: Path) -> None:
-    layout = Layout("columns", (0, 1), "-1")
-    train, dev = (read_labelled(data_dir / "conll2002" / name, layout) for name in ("ned.train.gz", "ned.testa"))
-    assert Tagger().fit(train).evaluate(dev)["span_f1"] > 76  # a CRF with a full template has 75.7
 
 
 @pytest.mark.slow

@@ -60,19 +60,31 @@ class Chart:
         """Number of negative marginals of roots and arcs."""
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
-    def log_marginals(self, mask: ArcMask | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def log_marginals(self, mask: ArcMask | None = None, least: float = FLOOR) -> tuple[np.ndarray, np.ndarray]:
         """Logarithms of the marginals of roots (n,) and arcs (2, n, n), -inf for what a mask rules out.
 
-        Zeros have -inf as well, where they are those of a chart of probabilities: other arcs make a tree.
+        What is below ``least``, or not a number, counts as that.
         """
-        least = 0.0 if self.sign > 0 and not self.n_negative else FLOOR
         with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(self.roots, least)), np.log(np.maximum(self.arcs, least))
+            logs = np.log(np.fmax(self.roots, least)), np.log(np.fmax(self.arcs, least))
         return logs if mask is None else mask.scores(*logs)
 
     def best_heads(self, mask: ArcMask | None = None) -> np.ndarray:
         """The minimum-risk tree: the highest sum of log-marginals (equation 2), (n,) int32."""
-        return best_heads(*self.log_marginals(mask))
+        return self.k_best_heads(1, mask)[0]
+
+    def k_best_heads(self, k: int, mask: ArcMask | None = None) -> np.ndarray:
+        """At most ``k`` trees with the highest sums of log-marginals, (at most k, n) int32.
+
+        Arcs of probability zero, most of them where there are gates, need not be looked at. If some marginals are
+        negative, or those above zero make no tree because others were too small for a number, zeros count as tiny.
+        """
+        for least in (FLOOR,) if self.sign <= 0 or self.n_negative else (0.0, FLOOR):
+            logs = self.log_marginals(mask, least)
+            trees = best_heads(*logs)[None] if k == 1 else k_best_heads(*logs, k)[0]
+            if len(trees) and trees[0, 0] >= 0:
+                return trees
+        raise AssertionError("a mask that leaves no tree is refused before")
 
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""
@@ -332,7 +344,7 @@ class Model:
             columns, mine = encoded.columns(number), None if known is None else known[number]
             mask = None if mine is None else mine.mask
             chart, _ = parse_one(self.members, self.fallback, columns, mask)
-            trees, _ = k_best_heads(*chart.log_marginals(mask), CANDIDATES * k)
+            trees = chart.k_best_heads(CANDIDATES * k, mask)
             values = self.tree_log_probs(columns, trees, mask)
             order = np.argsort(-values, kind="stable")[:k]
             return [(self.completed(columns, trees[i], mine), float(values[i])) for i in order]

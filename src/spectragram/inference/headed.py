@@ -349,7 +349,7 @@ def _outside(
 
 @njit(cache=True, nogil=True)
 def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
-    """(n,), (2, n, n) -> heads (n,) int32, counted from 1; 0 for the one word below the root."""
+    """(n,), (2, n, n) -> heads (n,) int32, counted from 1; 0 for the word below the root; -1 if there is no tree."""
     n = len(root_scores)
     closed = np.zeros((2, n, n))
     links = np.full((2, n, n), -np.inf)
@@ -383,6 +383,8 @@ def best_heads(root_scores: np.ndarray, arc_scores: np.ndarray) -> np.ndarray:
         value = root_scores[i] + closed[LEFT, i, i] + closed[RIGHT, i, n - 1 - i]
         if value > best:
             top, best = i, value
+    if best == -np.inf:
+        return np.full(n, -1, np.int32)
     return _follow(top, link_splits, half_splits)
 
 
