@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import signal
@@ -37,6 +38,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "spectragram", "train", "lm", "text.txt", "-o", "model.sgm", "-q", "--learner", "kn"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},  # Python would not notice that its own files are cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)),
     )  # fmt: skip
     assert done.returncode == 2

@@ -227,9 +227,8 @@ def atomic_write(path: Source, mode: str = "wb") -> Iterator[IO]:
         raise InputError("is a directory", path=path, remedy="give a file name to write to")
     in_place = target.exists() and not target.is_file()
     written = target if in_place else target.with_name(f".spectragram-{secrets.token_hex(8)}.tmp")
-    stream = _create(written, mode if in_place else mode.replace("w", "x"), path)
-    try:
-        with stream:
+    try:  # from before the file is there: an interrupt may come at any moment
+        with _create(written, mode if in_place else mode.replace("w", "x"), path) as stream:
             yield stream
             stream.flush()
             if not in_place:
@@ -240,7 +239,8 @@ def atomic_write(path: Source, mode: str = "wb") -> Iterator[IO]:
             written.replace(target)
     except BaseException as error:
         if not in_place:
-            written.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                written.unlink()
         # An error while writing names no file; one that does comes from something else in the block.
         if isinstance(error, OSError) and error.filename in (None, str(written)):
             raise InputError(
