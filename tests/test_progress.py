@@ -73,6 +73,16 @@ def test_long_work_writes_plain_lines_with_rate_and_time_left(monkeypatch: pytes
     assert re.fullmatch(r"EM: 3 of 4, 0 s, [\d.e+]+/s, 0 s left", last)
 
 
+def test_work_of_unknown_length_counts_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("spectragram.engine.progress.FIRST_SECONDS", 0.0)
+    with progress("tokeniser") as report:
+        time.sleep(0.05)
+        report(98)
+    assert re.fullmatch(r"tokeniser: 98 steps, 0 s, [\d.e+]+/s", stream.getvalue().splitlines()[-1])
+
+
 def test_a_step_that_takes_long_is_shown_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr("sys.stderr", stream)

@@ -160,7 +160,9 @@ def test_threads_do_not_show() -> None:
 def test_jackknifing_predicts_what_other_sentences_teach() -> None:
     sentences = treebank(40)
     odd = Sentence.from_words(["zzz"], upos=["ODD"], xpos=["ODD"], lemma=["zzz"])
-    found = jackknife([*sentences, odd], 2, QUICK)
+    steps: list[int] = []
+    found = jackknife([*sentences, odd], 2, QUICK, report=lambda n=1, **_: steps.append(n))
+    assert sum(steps) == 2  # a step of the progress bar for each fold
     assert [s.forms for s in found[:-1]] == [s.forms for s in sentences]
     assert found[-1].upos != ["ODD"]
     assert np.mean([a.upos == b.upos for a, b in zip(found, sentences, strict=False)]) > 0.9

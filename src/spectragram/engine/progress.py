@@ -136,7 +136,7 @@ class _Pace:
         """One line: what is done, the rate, and the time left if it is known."""
         parts = [f"{self.seconds:.0f} s"]
         if self.done:
-            of = "" if self.total is None else f" of {self.total}"
+            of = " steps" if self.total is None else f" of {self.total}"
             parts = [f"{self.done}{of}", *parts, self.rate]
             if self.total is not None and self.done < self.total:
                 parts.append(f"{(self.total - self.done) * self.seconds / self.done:.0f} s left")

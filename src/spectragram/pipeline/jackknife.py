@@ -49,7 +49,7 @@ def jackknife(
     n_jobs : int, optional
         Folds are learned side by side.
     report : callable
-        Called after every epoch of every fold.
+        Called after every fold.
     """
     n = len(sentences)
     folds = fold_numbers(n, n_folds)
@@ -79,7 +79,7 @@ class _Predict:
         others = [sentence for sentence, of in zip(self.sentences, self.folds, strict=True) if of != fold]
         own = [sentence for sentence, of in zip(self.sentences, self.folds, strict=True) if of == fold]
         seed = self.random_state + fold
-        morphology = learn_morphology(
-            others, self.settings, paths=self.paths, random_state=seed, n_jobs=n_jobs, report=report
-        )
-        return morphology.annotate(own, self.columns)
+        morphology = learn_morphology(others, self.settings, paths=self.paths, random_state=seed, n_jobs=n_jobs)
+        predicted = morphology.annotate(own, self.columns)
+        report()
+        return predicted
