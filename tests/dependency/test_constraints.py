@@ -12,7 +12,7 @@ from spectragram.data import Sentence
 from spectragram.data.known_heads import HeadConstraints, lifted_words, with_known_heads
 from spectragram.data.projectivity import find_tree_problem, is_projective, projectivize
 from spectragram.dependency import DependencyParser
-from spectragram.dependency.model import Member
+from spectragram.dependency.members import Member
 from spectragram.errors import InputError, ParameterError
 from spectragram.inference.headed import list_arcs
 from spectragram.inference.headed_kbest import k_best_heads
@@ -35,7 +35,7 @@ def all_trees(n: int) -> np.ndarray:
 def weight(member: Member, columns: np.ndarray, heads: np.ndarray) -> float:
     """The weight of one tree: automata run over its modifier sequences, times its factors."""
     grammar, tags, n = member.grammar, columns[0], len(heads)
-    arcs, stops = member.scores(columns)
+    arcs, stops = member.scores([columns], [None])[0]
     total = 1.0
     below = [{j for j in range(n) if i in _above(heads, j)} for i in range(n)]
     for i in range(n):

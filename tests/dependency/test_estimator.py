@@ -13,10 +13,12 @@ import pytest
 from spectragram.data import Sentence, read_conllu, write_conllu
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
+from spectragram.dependency.charts import Chart
 from spectragram.dependency.factors import arc_templates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.inspection import frequent_modifiers, head_dfa
-from spectragram.dependency.model import Chart, Member, Model
+from spectragram.dependency.members import Member
+from spectragram.dependency.model import Model
 from spectragram.dependency.settings import LEARNERS
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
@@ -157,7 +159,7 @@ def test_a_treebank_without_relations_is_fine() -> None:
 def test_an_ensemble_averages_its_members() -> None:
     three = DependencyParser(2, max_iter=2, n_epochs=1, n_models=3).fit(TRAIN[:80])
     columns = three.model_.alphabet.encode(TEST[:1]).columns(0)
-    charts = [member.chart(columns, three.model_.fallback)[0] for member in three.model_.members]
+    charts = [member.charts([columns], three.model_.fallback, [None])[0][0] for member in three.model_.members]
     assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
     mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
     np.testing.assert_allclose(three.marginals(TEST[:1])[0], mean, atol=1e-9)

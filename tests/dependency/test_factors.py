@@ -41,7 +41,7 @@ def log_weight(grammar: Grammar, columns: np.ndarray, heads: tuple[int, ...], fa
         for direction in range(2):
             mine = sorted((o for o in below if (o > word) == bool(direction)), key=lambda other: abs(other - word))
             total += np.log(grammar.automaton(tags[word], direction).value([tags[other] for other in mine]))
-    arcs, stops = factors.scores(columns)
+    arcs, stops = factors.scores([columns], [None])[0]
     gold_arcs, gold_stops = gold_pairs(np.array(heads))
     return float(total + (arcs * gold_arcs).sum() + (stops * gold_stops).sum())
 
@@ -75,7 +75,12 @@ def test_the_gradient_is_that_of_the_likelihood_over_all_trees() -> None:
     steps.squares[:] = 1e12
     tags = columns[0]
     _, _, _, marginals, _ = inside_outside(
-        tags, np.log(GRAMMAR.root[tags]), GRAMMAR.initial, GRAMMAR.operators, GRAMMAR.final, *factors.scores(columns)
+        tags,
+        np.log(GRAMMAR.root[tags]),
+        GRAMMAR.initial,
+        GRAMMAR.operators,
+        GRAMMAR.final,
+        *factors.scores([columns], [None])[0],
     )
     step_pairs(factors.arc_templates.pairs(columns), gold_pairs(np.array(gold))[0] - marginals, steps, 1.0, 1)
     found = steps.table.astype(np.float64) * 1e6

@@ -12,11 +12,13 @@ import pytest
 from spectragram.data import Sentence
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
+from spectragram.dependency.charts import run_chart
 from spectragram.dependency.constraints import ArcMask, Known
 from spectragram.dependency.encoding import Alphabet
 from spectragram.dependency.factor_training import learn_factors
 from spectragram.dependency.factors import Factors, usable_letters
-from spectragram.dependency.model import Member, Model, run_chart
+from spectragram.dependency.members import Member
+from spectragram.dependency.model import Model
 from spectragram.dependency.partial import complete_trees, short_arcs
 from spectragram.errors import InputError
 from spectragram.synthetic import english_dependencies
@@ -61,7 +63,7 @@ def test_the_gradient_is_expected_under_what_is_known_minus_expected() -> None:
     zeros = np.zeros((2, 4, 4))
     whole, within = run_chart(grammar, columns, zeros, zeros), run_chart(grammar, columns, zeros, zeros, known.mask)
     members = Member(grammar, None)
-    assert members.chart(columns, None, known.mask)[0].log_z == within.log_z < whole.log_z
+    assert members.charts([columns], None, [known.mask])[0][0].log_z == within.log_z < whole.log_z
     shares = within.head_distributions() - whole.head_distributions()
     h = 1e-5
     for word, head in ((0, 2), (3, 3), (1, 3), (3, 2)):

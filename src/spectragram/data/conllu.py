@@ -10,6 +10,7 @@ checked while a file is read; whether heads form trees is checked on demand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -35,6 +36,7 @@ __all__ = [
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 ID, FORM, HEAD = COLUMNS.index("id"), COLUMNS.index("form"), COLUMNS.index("head")
+BREAKS = re.compile(r"[\t\n\r]")
 FIRST_IDS = ("1", "1-2", "1-3", "0.1")
 """What the first line of a CoNLL-U sentence can begin with: a word, a multi-word token or an empty node."""
 
@@ -118,29 +120,35 @@ class Sentence:
 
     def with_columns(self, **columns: Sequence[str]) -> Self:
         """The same sentence with whole columns replaced, e.g. ``with_columns(upos=tags)``."""
-        words = [list(row) for row in self.words]
+        n_words = len(self)
+        given: dict[int, Sequence[str]] = {}
         for name, values in columns.items():
             place = _place(name)
-            if len(values) != len(words):
+            if len(values) != n_words:
                 raise InputError(
-                    f"{len(values)} values of {name} for {len(words)} words",
+                    f"{len(values)} values of {name} for {n_words} words",
                     path=self.path,
                     line=self.line,
                     remedy="give one for each word",
                 )
-            for row, value in zip(words, values, strict=True):
-                if not value or any(mark in value for mark in "\t\n\r"):
-                    raise InputError(f"{name} {value!r:.40} is empty or contains a tab or a line end")
-                row[place] = value
-        filled = map(tuple, words)
+            # One look at all values; most columns are fine.
+            if not all(values) or BREAKS.search("".join(values)):
+                wrong = next(value for value in values if not value or BREAKS.search(value))
+                raise InputError(f"{name} {wrong!r:.40} is empty or contains a tab or a line end")
+            given[place] = values
+        cells = [given.get(place, old) for place, old in enumerate(zip(*self.words, strict=True))]
+        filled = zip(*cells, strict=True)
+        if n_words == len(self.rows):
+            return replace(self, rows=tuple(filled))
         return replace(self, rows=tuple(next(filled) if row[ID].isdigit() else row for row in self.rows))
 
     def with_heads(self, heads: Sequence[int] | np.ndarray, deprels: Sequence[str] | None = None) -> Self:
         """The same sentence with other heads (-1 writes ``_``) and, if given, relations."""
-        for head in heads:
+        numbers = np.asarray(heads).tolist()
+        for head in numbers:
             if not -1 <= head <= len(self):
                 raise InputError(f"head {head} in a sentence of {len(self)} words")
-        columns: dict[str, Sequence[str]] = {"head": ["_" if head == -1 else str(head) for head in heads]}
+        columns: dict[str, Sequence[str]] = {"head": ["_" if head == -1 else str(head) for head in numbers]}
         if deprels is not None:
             columns["deprel"] = deprels
         return self.with_columns(**columns)

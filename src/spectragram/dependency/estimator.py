@@ -13,12 +13,13 @@ from spectragram.data.confidence import ArcConfidence
 from spectragram.data.conllu import Sentence
 from spectragram.data.inputs import Dependencies, as_dependencies, is_path, listed
 from spectragram.data.known_heads import HeadConstraints
+from spectragram.dependency.charts import Chart
 from spectragram.dependency.constraints import Known
 from spectragram.dependency.encoding import TAG_FIRST, Encoded
 from spectragram.dependency.features import ModifierSequences
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.learners import learn
-from spectragram.dependency.model import Chart, Model, Parse
+from spectragram.dependency.model import Model, Parse
 from spectragram.dependency.partial import is_complete
 from spectragram.dependency.settings import settings_of
 from spectragram.dependency.surface import VERSION as ROWS_VERSION

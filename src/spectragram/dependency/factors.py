@@ -15,6 +15,7 @@ and its file, so weights always meet the templates they were learned for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -173,15 +174,29 @@ class Factors:
             siblings = Siblings.empty(select_templates(SIBLING_TEMPLATES, letters), n_tokens)
         return cls(arc_templates(letters), stop_templates(letters), *tables, gates, siblings)
 
-    def scores(self, columns: np.ndarray, arcs: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Log-factors of arcs and of ends of halves in a sentence with columns (n_rows, n), both (2, n, n).
+    def scores(
+        self, sentences: Sequence[np.ndarray], arcs: Sequence[np.ndarray | None]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Log-factors of arcs and of ends of halves in sentences with columns (n_rows, n), both (2, n, n).
 
         Only the given ``arcs``, (2, n, n) bool, are possible; the others have -inf. If none are given, gates choose.
         """
-        possible: Possible = (arcs, None)
-        if arcs is None and self.gates is not None:
-            possible = self.gates.open(columns[0])
-        return scores_of(self.pairs(columns), (self.arc_weights, self.stop_weights), possible)
+        possible: list[Possible] = [(given, None) for given in arcs]
+        if self.gates is not None:
+            free = [i for i, given in enumerate(arcs) if given is None]
+            for i, opened in zip(free, self.gates.open([sentences[i][0] for i in free]), strict=True):
+                possible[i] = opened
+        # All arcs before all ends: one table at a time stays in the cache of the processor.
+        of_arcs, of_stops = (
+            [
+                pair_scores(templates.pairs(columns), weights, wanted[which])
+                for columns, wanted in zip(sentences, possible, strict=True)
+            ]
+            for which, (templates, weights) in enumerate(
+                ((self.arc_templates, self.arc_weights), (self.stop_templates, self.stop_weights))
+            )
+        )
+        return list(zip(of_arcs, of_stops, strict=True))
 
     def pairs(self, columns: np.ndarray) -> tuple[Pairs, Pairs]:
         """What templates see of arcs and of ends of halves."""

@@ -20,7 +20,8 @@ from spectragram.dependency.features import ModifierSequences, modifier_sequence
 from spectragram.dependency.gates import FEWEST_WORDS, learn_gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import MISSING, Labels, learn_labels
-from spectragram.dependency.model import Member, Model
+from spectragram.dependency.members import Member
+from spectragram.dependency.model import Model
 from spectragram.dependency.partial import complete_trees, is_complete
 from spectragram.dependency.settings import Settings
 from spectragram.dependency.spectral import Decomposition, learn_spectral

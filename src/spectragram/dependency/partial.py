@@ -18,9 +18,10 @@ import numpy as np
 
 from spectragram.data.conllu import Sentence
 from spectragram.data.known_heads import with_known_heads
+from spectragram.dependency.charts import Chart
 from spectragram.dependency.constraints import ArcMask, Known
 from spectragram.dependency.labels import MISSING
-from spectragram.dependency.model import Chart, Model
+from spectragram.dependency.model import Model
 from spectragram.inference.headed import inside_outside
 from spectragram.learning.folds import fold_numbers
 
