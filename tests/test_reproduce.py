@@ -15,7 +15,15 @@ import pytest
 
 from spectragram.errors import InputError, MissingExtraError
 from spectragram.plots.charts import line_chart
-from spectragram.reproduce import PAPERS, Report, entities, reproduce, stratos_2014, treebanks
+from spectragram.reproduce import (
+    PAPERS,
+    Report,
+    cohen_collins_2014_parsing,
+    entities,
+    reproduce,
+    stratos_2014,
+    treebanks,
+)
 from spectragram.synthetic import write_english
 from spectragram.synthetic.lpcfg import LatentPCFG
 
@@ -261,6 +269,16 @@ def test_theorems_hold_numerically() -> None:
     assert found["exact"] < 1e-9
     assert found["counted"][1] < 0.3 * found["counted"][0]
     assert _recovered(2_000, n_models=3) < _recovered(100_000, n_models=3) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("pivot", "verdict"), [(77.0, "reproduced"), (71.0, "not reproduced"), (79.4, "not reproduced"), (80.0, "reversed")]
+)
+def test_a_lag_of_two_to_three_points_is_neither_none_nor_nine(pivot: float, verdict: str) -> None:
+    scores = {"EM": 76.0, "spectral": 62.0, "pivot": pivot, "pivot+EM": 79.5}
+    cells = {label: [{"f1": f1, "iterations": 3}] for label, f1 in scores.items()}
+    claims = cohen_collins_2014_parsing._claims(cells | {f"{label}, ours": cells[label] for label in scores})
+    assert claims[1].says.startswith("Pivot lags") and claims[1].verdict == verdict
 
 
 def test_the_audit_counts_its_own_rows() -> None:

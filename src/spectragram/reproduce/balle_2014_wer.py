@@ -179,7 +179,7 @@ class _TagSet:
 
     def _claims_of_em(self, written: dict[str, Curve], bigram: float, convergence: Curve) -> list[Claim]:
         curve = _points(written[EM])
-        (n0, first), (n1, last) = curve[0], curve[-1]
+        (n0, first), (n1, last), (wer, n) = curve[0], curve[-1], _best(written[EM])
         small = [n for n, _ in curve if n <= (20 if self.name == "12 tags" else 10)]
         em, top = (dict(_points(written[label])) for label in (EM, "spectral, top 500"))
         gaps = [top[n] - em[n] for n in small if n in top]
@@ -190,8 +190,9 @@ class _TagSet:
         whole = self.cell(f"{EM}, as written, {self.states[1]}", recipe="paper", learner="em", n_states=self.states[1])
         step = whole["seconds"] / 100
         return [
-            Claim("EM gets better with the number of states.", f"{first:.2f} at n = {n0:g}, {last:.2f} at n = {n1:g}.",
-                  last < first, last > first),
+            Claim("EM gets better with the number of states.",
+                  f"{first:.2f} at n = {n0:g}, {wer:.2f} at n = {n}, {last:.2f} at n = {n1:g}.",
+                  last < first and last - wer < STABLE, last > first),
             Claim("EM is better than the bigram after 20 iterations.",
                   f"Below {bigram:.2f} " + (f"from iteration {crossed:g} on." if crossed else "at none tried."),
                   crossed is not None and crossed <= 20),

@@ -52,6 +52,8 @@ QUICK = (*PAPER, *(f"{label}, ours" for label in PAPER))
 """Rows of a quick run."""
 LARGE_ROWS = ("EM", "spectral", *(f"{label}, ours" for label in PAPER))
 """Rows of icepahc; section 6.2 as written would take an hour of processor time."""
+LAG = (1.0, 4.0)
+"""How far pivot may be behind pivot+EM for "2 to 3 points" to count as reproduced: a point more on either side."""
 CHOSEN_ON_DEV = ("EM", "pivot+EM", "EM, ours", "pivot+EM, ours", "spectral+EM")
 PRESETS = ("fast", "default", "best")
 BERKELEY = {"wsj-sample": ("82.6", 157, 12.5), "cess-esp": ("79.9 (first 355)", 371, 1.4)}
@@ -139,7 +141,7 @@ def _claims(cells: dict[str, list[dict[str, Any]]]) -> list[Claim]:
         Claim("Pivot lags behind pivot+EM by 2 to 3 points.",
               f"{best['pivot']:.2f} and {best['pivot+EM']:.2f}"
               + ("." if judged else f"; ours {ours['pivot']:.2f} and {ours['pivot+EM']:.2f}."),
-              best["pivot"] < best["pivot+EM"], best["pivot"] > best["pivot+EM"]),
+              LAG[0] <= best["pivot+EM"] - best["pivot"] <= LAG[1], best["pivot"] > best["pivot+EM"]),
         Claim("Pivot+EM needs far fewer EM iterations than EM.", f"At most {steps[1]} and {steps[0]}.",
               steps[1] * 2 <= steps[0], steps[1] > steps[0]),
     ]  # fmt: skip
