@@ -158,6 +158,8 @@ words = st.text("()-LRB\\a", max_size=8)
 
 
 @given(words)
+@example(")LRB-")
+@example("(RRB-")
 def test_escaped_words_can_stand_in_trees_and_come_back(word: str) -> None:
     escaped = escape_word(word)
     assert not {"(", ")"} & set(escaped)

@@ -38,6 +38,7 @@ EMPTY_TAG = "-NONE-"
 """Tag of traces and other empty elements in the Penn Treebank."""
 
 _FUNCTION = re.compile(r"(?<=.)[-=|].*")
+_ESCAPED = re.compile("-LRB-|-RRB-")
 
 _TOKEN = rf"[^{SEPARATORS}()]"
 _GAP = rf"[{SEPARATORS}]*"
@@ -103,10 +104,14 @@ def escape_word(word: str) -> str:
 def unescape_word(token: str) -> str:
     """Inverse of :func:`escape_word`.
 
-    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round it holds for every
-    word that does not contain ``-LRB-`` or ``-RRB-``: the convention of treebanks has no other way to write those.
+    ``escape_word(unescape_word(token)) == token`` for every token of a tree. The other way round it holds unless the
+    word contains ``-LRB-`` or ``-RRB-``, or one of them with a parenthesis for its last hyphen (``-LRB)``): the
+    convention of treebanks has no other way to write those. Marks that share a hyphen are read from the left.
+
+    >>> unescape_word("-RRB-LRB-")
+    ')LRB-'
     """
-    return token.replace("-LRB-", "(").replace("-RRB-", ")")
+    return _ESCAPED.sub(lambda mark: "(" if mark[0] == "-LRB-" else ")", token)
 
 
 @lru_cache(maxsize=1 << 16)
