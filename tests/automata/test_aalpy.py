@@ -1,4 +1,4 @@
-"""AALpy reads our DOT files of automata and we read its; skipped where aalpy is missing (``pip install aalpy``)."""
+"""AALpy reads our DOT files of automata and we read its."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from spectragram.automata import DFA
 from spectragram.automata.export import dfa_from_dot, dfa_to_dot
 
-file_operations = pytest.importorskip("aalpy.utils", reason="aalpy is not installed (pip install aalpy)")
+file_operations = pytest.importorskip("aalpy.utils")
 
 NO_AA = DFA([[1, 0], [2, 0], [2, 2]], [True, True, False], ["a", "b"])
 STRINGS = [list(string) for n in range(6) for string in product("ab", repeat=n)]

@@ -85,16 +85,6 @@ __start0 -> s0  [label=""];
         dfa_from_dot("digraph { a -> b; }")
 
 
-def test_aalpy_reads_what_is_written(tmp_path) -> None:
-    aalpy = pytest.importorskip("aalpy")
-    dfa = DFA([[1, 0], [0, 1]], [True, False], ("a", "b"))
-    (tmp_path / "dfa.dot").write_text(dfa_to_dot(dfa))
-    theirs = aalpy.load_automaton_from_file(str(tmp_path / "dfa.dot"), "dfa")
-    assert theirs.execute_sequence(theirs.initial_state, list("aba"))[-1] is True
-    aalpy.save_automaton_to_file(theirs, str(tmp_path / "back"), "dot")
-    assert dfa_from_dot((tmp_path / "back.dot").read_text()).is_equivalent(dfa)
-
-
 def test_openfst_refuses_negative_weights(wfa, rng) -> None:
     with pytest.raises(InputError, match="negative"):
         to_openfst(wfa.change_of_basis(rng.normal(size=(3, 3))), WORDS)
