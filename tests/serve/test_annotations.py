@@ -168,7 +168,7 @@ def test_words_may_stand_between_spaces() -> None:
 
 @pytest.mark.slow
 def test_a_killed_server_has_saved_every_confirmed_step(tmp_path: Path) -> None:
-    """Killed while somebody annotates as fast as possible: benchmarks/serve_kills.py does it fifty times."""
+    """Killed while somebody annotates as fast as possible: `python -m benchmarks speed/serve` does it fifty times."""
     rng = random.Random(5)
     path = tmp_path / "text.conllu"
     text = tmp_path / "text.txt"
