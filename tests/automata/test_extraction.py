@@ -239,6 +239,12 @@ def test_frequency_weighting_approximates_what_is_frequent(rng) -> None:
 def test_answers_that_cannot_be_used_are_named(pnfa) -> None:
     with pytest.raises(InputError, match="returned 4 numbers for 2 strings; it must return 1"):
         Automaton.from_function(lambda s: [1.0, 2.0], ["a"])
+    with pytest.raises(InputError, match="returned 1 numbers for 3 strings; it must return 1 for each"):
+        Automaton.from_function(lambda strings: 1.0, ["a", "b"], batched=True)
+    with pytest.raises(InputError, match=r"an array of shape \(3, 1\) for 1 strings; it must return 3 for each"):
+        Automaton.from_function(
+            lambda strings: np.full((3, len(strings)), 1 / 3), ["a", "b"], oracle="next", batched=True
+        )
     with pytest.raises(InputError, match="what follows 'a' are not a distribution"):
         Automaton.from_function(lambda s: [0.5, 0.5] if not s else [0.9, 0.9], ["a"], oracle="next")
     with pytest.raises(InputError, match="oracle='both' is unknown"):

@@ -38,9 +38,9 @@ RARE = 0.02
 """Moves with a smaller share of their state are not described. Chosen by hand to keep lines short."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CountedDFA(DFA):
-    """A deterministic automaton with counts of how often strings passed.
+    """A deterministic automaton with counts of how often strings passed, which ``==`` does not compare.
 
     Attributes
     ----------

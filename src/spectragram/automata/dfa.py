@@ -24,9 +24,11 @@ MAX_SUBSETS = 10_000
 """Determinisation stops at this many states, of which there may be exponentially many. Chosen by hand."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DFA:
     """A deterministic automaton; state 0 is the start.
+
+    ``==`` compares moves, accepting states and symbols; :meth:`is_equivalent` compares languages.
 
     Attributes
     ----------
@@ -67,6 +69,16 @@ class DFA:
             object.__setattr__(self, name, value)
 
     _repr_svg_ = shown_by("dfa_svg")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DFA) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.symbols, self.target.shape, self.target.tobytes(), self.accepts.tobytes()
 
     @property
     def n_states(self) -> int:

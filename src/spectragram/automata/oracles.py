@@ -50,12 +50,15 @@ class Oracle:
                 "function is noisy, or ask for an approximation (n_states)"
             )
         if new:
-            found = np.asarray(self.function(new), np.float64).reshape(len(new), -1)
-            if found.shape != (len(new), self.width):
+            found = np.asarray(self.function(new), np.float64)
+            enough = found.size == len(new) * self.width
+            if not enough or found.shape[:1] != (len(new),):
+                what = f"an array of shape {found.shape}" if enough else f"{found.size} numbers"
                 raise InputError(
-                    f"the function returned {found.size} numbers for {len(new)} strings",
+                    f"the function returned {what} for {len(new)} strings",
                     remedy=f"it must return {self.width} for each string",
                 )
+            found = found.reshape(len(new), self.width)
             wrong = ~np.isfinite(found).all(axis=1)
             if wrong.any():
                 first = int(wrong.argmax())

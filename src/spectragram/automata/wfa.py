@@ -42,9 +42,12 @@ Statistic = Literal["string", "prefix", "substring"]
 String = Sequence[int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WFA:
-    """A weighted automaton over the symbols 0 .. n_symbols - 1."""
+    """A weighted automaton over the symbols 0 .. n_symbols - 1.
+
+    ``==`` says whether two are the same object; :meth:`is_equivalent` compares functions.
+    """
 
     initial: np.ndarray
     operators: np.ndarray
