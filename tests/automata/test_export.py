@@ -80,6 +80,10 @@ __start0 [label="", shape=none];
 __start0 -> s0  [label=""];
 }"""
     odd = dfa_from_dot(learned)
+    numbers = DFA([[1, 0], [0, 1]], [True, False], [10, 9])
+    assert dfa_from_dot(dfa_to_dot(numbers), [10, 9]) == numbers
+    with pytest.raises(InputError, match="the symbol '9' is not in the alphabet"):
+        dfa_from_dot(dfa_to_dot(numbers), [10, 8])
     assert odd.accept(["1", "0"]) and not odd.accept(["1", "1"])
     with pytest.raises(InputError, match="__start0"):
         dfa_from_dot("digraph { a -> b; }")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,10 +104,7 @@ def from_openfst(text: str, words: Sequence[Any] | None = None) -> tuple[WFA, li
     found = sorted({symbol for symbol, *_ in arcs} - {EPSILON})
     alphabet = list(found if words is None else words)
     index = {word: i for i, word in enumerate(_safe_words(alphabet))}
-    if not set(found) <= set(index):
-        raise InputError(
-            f"the symbol {min(set(found) - set(index))!r} is not in the alphabet", remedy="give all symbols of the text"
-        )
+    _require_all(found, index)
     m = len(number_of)
     moves = np.zeros((len(alphabet) + 1, m, m))
     for symbol, source, target, weight in arcs:
@@ -210,10 +207,16 @@ def dfa_to_dot(dfa: DFA) -> str:
     return "\n".join([*lines, '  __start0 [label="", shape=none];', '  __start0 -> s0 [label=""];', "}"]) + "\n"
 
 
-def dfa_from_dot(text: str) -> DFA:
-    """Read the DOT text of a deterministic automaton that AALpy or :func:`dfa_to_dot` wrote; symbols are strings.
+def dfa_from_dot(text: str, words: Sequence[Any] | None = None) -> DFA:
+    """Read the DOT text of a deterministic automaton that AALpy or :func:`dfa_to_dot` wrote.
 
     States with double circles accept, and ``__start0`` points to the start.
+
+    Parameters
+    ----------
+    text : str
+    words : sequence of hashable symbols, optional
+        The alphabet, spelled in the text; by default the strings of the text, sorted.
     """
     accepting: set[str] = set()
     states: dict[str, int] = {}
@@ -232,11 +235,21 @@ def dfa_from_dot(text: str) -> DFA:
     if start not in states or not all(source in states and target in states for source, _, target in arcs):
         raise InputError("this DOT text is not an automaton of AALpy", remedy="it needs all states and __start0 -> s0")
     names = [start, *(name for name in states if name != start)]
-    symbols = sorted({symbol for _, symbol, _ in arcs})
+    found = sorted({symbol for _, symbol, _ in arcs})
+    symbols = list(found if words is None else words)
+    index = {spell(word): i for i, word in enumerate(symbols)}
+    _require_all(found, index)
     target = np.full((len(names), len(symbols)), -1)
     for source, symbol, following in arcs:
-        target[names.index(source), symbols.index(symbol)] = names.index(following)
+        target[names.index(source), index[symbol]] = names.index(following)
     return DFA(target, np.array([name in accepting for name in names]), tuple(symbols))
+
+
+def _require_all(found: Iterable[str], index: Mapping[str, int]) -> None:
+    """Refuse symbols of a text that the alphabet does not have."""
+    missing = sorted(set(found) - set(index))
+    if missing:
+        raise InputError(f"the symbol {missing[0]!r} is not in the alphabet", remedy="give all symbols of the text")
 
 
 def _quoted(text: str) -> str:
