@@ -236,6 +236,18 @@ def test_frequency_weighting_approximates_what_is_frequent(rng) -> None:
     assert model.extraction_.agreement["oracle"].divergence == divergence["frequency"]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_brackets_are_not_taken_for_a_function_of_low_rank(seed: int) -> None:
+    """Random strings hardly ever nest so deeply that an automaton of some states is wrong."""
+
+    def balanced(string) -> float:
+        depths = np.cumsum([1 if symbol == "(" else -1 for symbol in string])
+        return float(not len(depths) or (depths.min() >= 0 and depths[-1] == 0))
+
+    with pytest.raises(RankError, match="1000 queries are not enough"):
+        Automaton.from_function(balanced, "()", max_queries=1000, random_state=seed)
+
+
 def test_answers_that_cannot_be_used_are_named(pnfa) -> None:
     with pytest.raises(InputError, match="returned 4 numbers for 2 strings; it must return 1"):
         Automaton.from_function(lambda s: [1.0, 2.0], ["a"])
