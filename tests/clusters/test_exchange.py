@@ -59,7 +59,11 @@ def test_sums_kept_up_to_date_are_those_of_a_fresh_start(
     np.testing.assert_allclose(fresh.step[2], nlogn_array(fresh.n + 3) - nlogn_array(fresh.n), rtol=1e-6)
 
 
-def test_no_single_move_improves_the_result(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("long_text", [1, 10**7])
+def test_no_single_move_improves_the_result(
+    long_text: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange_classes, "LONG_TEXT", long_text)
     pairs = random_pairs(rng, 24, mean=2.0)
     labels, gains = exchange(
         bigrams_of(pairs), np.arange(24) % 4, n_classes=4, n_movable=24, max_passes=50, tolerance=0.0
@@ -84,7 +88,9 @@ def test_closed_words_stay_alone_and_no_class_is_emptied(rng: np.random.Generato
     assert len(np.unique(labels)) == 10
 
 
-def test_threads_do_not_show(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("long_text", [1, 10**7])
+def test_threads_do_not_show(long_text: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_classes, "LONG_TEXT", long_text)
     pairs = random_pairs(rng, 300)
     bigrams = bigrams_of(pairs)
     one, three = (
