@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import operator
 import os
 import pickle
@@ -356,6 +357,12 @@ def test_the_command_line_gives_the_same_bytes_on_a_cluster(
         answers[name] = (Path(model).read_bytes(), out.read_bytes(), scores)
     assert answers["here"] == answers["there"]
     assert len(answers["here"][1]) > 1000
+
+
+def test_dask_logs_nothing_beside_our_errors(client: Any) -> None:
+    """A client whose scheduler is gone would log the traceback of its attempt to connect again."""
+    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core", "distributed.scheduler")]
+    assert [logger.getEffectiveLevel() for logger in loggers] == [logging.CRITICAL] * 3
 
 
 def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:
