@@ -12,8 +12,9 @@ with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted
 Two steps make this fast. *Propose* finds the best class for each word of a block while nothing moves: it only
 reads, so threads share the block. Where s(x) = 1, which is most of the time, f(n + 1) - f(n) comes from a
 matrix kept up to date, so a whole row of classes is one vector addition; single precision is enough to rank
-classes (in long text larger s have such matrices too, :mod:`spectragram.clusters.exchange_classes`). *Move* then goes through the block in order, computes each gain again, exactly and after all earlier
-moves, and moves the words that gain. The result does not depend on the number of threads.
+classes. In long text larger s have such matrices too (:mod:`spectragram.clusters.exchange_classes`). *Move* then
+goes through the block in order, computes each gain again, exactly and after all earlier moves, and moves the words
+that gain. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
