@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import logging
+import operator
 import os
 import pickle
 import signal
@@ -23,7 +25,7 @@ from sklearn.base import clone
 import spectragram as sg
 from spectragram.automata import prediction
 from spectragram.cli import main
-from spectragram.engine import Resident, current_executor, map_shards, stream_shards, working_on
+from spectragram.engine import Resident, current_executor, map_shards, stream_shards, workers, working_on
 from spectragram.engine.cluster import connect
 from spectragram.engine.sharding import in_parts
 from spectragram.engine.workers import Borrowed
@@ -302,6 +304,27 @@ def test_a_vanished_scheduler_is_one_error_and_leaves_nothing_behind(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "text"]
 
 
+@pytest.mark.parametrize(("n_failures", "status"), [(3, "running"), (4, "running"), (1, "closed")])
+def test_a_value_is_sent_again_if_its_worker_dies_while_it_arrives(
+    n_failures: int, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "PAUSE_SECONDS", 0.0)
+    client, arrive, failures = Vanishing(), Vanishing.scatter, [OSError("Stream is closed")] * n_failures
+
+    def scatter(values: list[Any], hash: bool) -> list[Any]:
+        if failures:
+            client.status = status
+            raise failures.pop()
+        return arrive(client, values, hash)
+
+    monkeypatch.setattr(client, "scatter", scatter)
+    if n_failures == 3:
+        assert list(stream_shards(operator.add, [1, 2], client, 10)) == [11, 12]
+    else:
+        with pytest.raises(LostShardError, match=r"does not answer|is lost"):
+            list(stream_shards(operator.add, [1, 2], client, 10))
+
+
 # A real cluster
 
 
@@ -334,6 +357,12 @@ def test_the_command_line_gives_the_same_bytes_on_a_cluster(
         answers[name] = (Path(model).read_bytes(), out.read_bytes(), scores)
     assert answers["here"] == answers["there"]
     assert len(answers["here"][1]) > 1000
+
+
+def test_dask_logs_nothing_beside_our_errors(client: Any) -> None:
+    """A client whose scheduler is gone would log the traceback of its attempt to connect again."""
+    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core", "distributed.scheduler")]
+    assert [logger.getEffectiveLevel() for logger in loggers] == [logging.CRITICAL] * 3
 
 
 def test_a_killed_worker_changes_nothing(client: Any, tmp_path: Path) -> None:

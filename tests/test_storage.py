@@ -133,7 +133,7 @@ def test_small_model_comes_back_identical(model: Path) -> None:
     assert_same(storage.read(model), HEADER, small_arrays())
 
 
-@pytest.mark.parametrize("dtype", storage.DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", list(storage.TENSOR_TYPES), ids=str)
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 2)], ids=str)
 def test_every_dtype_and_shape(tmp_path: Path, dtype: np.dtype, shape: tuple[int, ...]) -> None:
     array = np.random.default_rng(1).integers(0, 2, shape).astype(dtype)
@@ -228,6 +228,24 @@ def test_strings_that_do_not_fit_their_ends(ends: list[int]) -> None:
 
 
 # Writing
+
+
+def test_the_file_is_the_one_that_safetensors_would_write(tmp_path: Path) -> None:
+    arrays = {f"{dtype}.{i}": np.ones(i, dtype) for dtype in storage.TENSOR_TYPES for i in (3, 0, 2)}
+    storage.write(tmp_path / "m", "automaton", {"quoted": 'a "b" \\ \u00e9'}, arrays | {"\u00e9\n": np.ones(1)})
+    with safetensors.safe_open(tmp_path / "m", "numpy") as file:
+        metadata = file.metadata()
+    content = (tmp_path / "m").read_bytes()
+    assert content == safetensors.numpy.save(safetensors.numpy.load(content), metadata)
+
+
+def test_writing_needs_no_second_copy_of_the_arrays(tmp_path: Path) -> None:
+    array = np.ones(4_000_000)
+    tracemalloc.start()
+    storage.write(tmp_path / "m", "automaton", {}, {"a": array})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < array.nbytes / 2
 
 
 def test_the_same_model_gives_the_same_file(model: Path, tmp_path: Path) -> None:

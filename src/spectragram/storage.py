@@ -39,7 +39,13 @@ from spectragram.sparse_arrays import pack_sparse, unpack_sparse
 __all__ = ["FORMAT", "Arrays", "StoredModel", "pack_strings", "read", "read_header", "unpack_strings", "write"]
 
 FORMAT = 2
-DTYPES = tuple(np.dtype(name) for name in ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u2", "u1", "?"))
+TENSOR_TYPES = {
+    np.dtype("?" if kind == "BOOL" else f"{kind[0].lower()}{int(kind[1:]) // 8}"): kind
+    for kind in ["U64", "I64", "F64", "F32", "U32", "I32", "F16", "U16", "I16", "I8", "U8", "BOOL"]
+}
+"""What safetensors calls the types of arrays, in the order in which its files hold them."""
+ALIGNMENT = 8
+"""Bytes of the number that a safetensors file begins with; the tensors begin at a multiple of it."""
 MAX_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library; beyond it nobody could open the file."""
 KEY = "spectragram"
@@ -67,8 +73,6 @@ def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Arrays) ->
 
     Tuples come back as lists, and keys as strings.
     """
-    from safetensors.numpy import save
-
     tensors = _split_sparse({name: _storable(name, array) for name, array in _split_strings(arrays).items()})
     envelope = {"format": FORMAT, "kind": kind, "library": __version__, "tensors": _digest_arrays(tensors)}
     text = json.dumps(envelope | {"header": header}, default=_plain)
@@ -76,9 +80,32 @@ def write(path: Source, kind: str, header: Mapping[str, Any], arrays: Arrays) ->
         raise InputError(f"the model's header takes {len(text)} bytes", path=path, remedy="use a smaller vocabulary")
     complete = json.loads(text)  # as it will be read: tuples have become lists, keys strings
     complete["checksum"] = _digest_text(complete)
-    content = save(tensors, {KEY: json.dumps(complete)})
+    names = sorted(tensors, key=lambda name: (list(TENSOR_TYPES).index(tensors[name].dtype), name))
     with atomic_write(path) as stream:
-        stream.write(content)
+        stream.write(_table_of(names, tensors, json.dumps(complete)))
+        for name in names:
+            stream.write(_bytes_of(tensors[name]))
+
+
+def _table_of(names: Sequence[str], tensors: Mapping[str, np.ndarray], metadata: str) -> bytes:
+    """What stands before the tensors in a safetensors file.
+
+    The library itself would hold all tensors in memory once more, which counts on disk may not fit.
+    """
+    table: dict[str, Any] = {"__metadata__": {KEY: metadata}}
+    end = 0
+    for name in names:
+        start, end = end, end + tensors[name].nbytes
+        kind = TENSOR_TYPES[tensors[name].dtype]
+        table[name] = {"dtype": kind, "shape": tensors[name].shape, "data_offsets": [start, end]}
+    text = json.dumps(table, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    return len(text).to_bytes(ALIGNMENT, "little") + text
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    """Through uint8: numpy does not lend zero-size or 0-d arrays as bytes directly."""
+    return array.reshape(-1).view(np.uint8).data
 
 
 def read_header(path: Source) -> StoredModel:
@@ -97,7 +124,7 @@ def read(path: Source) -> StoredModel:
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as trouble:
             raise _damaged(path, f"its arrays cannot be read ({str(trouble)[:60]})") from None
     for name, tensor in tensors.items():
-        if tensor.dtype not in DTYPES:
+        if tensor.dtype not in TENSOR_TYPES:
             raise _damaged(path, f"tensor {name[:80]!r} has dtype {tensor.dtype}")
         if tensor.dtype == bool and tensor.view(np.uint8).max(initial=0) > 1:
             raise _damaged(path, "a boolean array holds a byte that is neither 0 nor 1")
@@ -180,7 +207,7 @@ def _storable(name: str, array: object) -> np.ndarray:
     """In C order and little-endian, as files hold arrays (0-d stays 0-d)."""
     array = np.asarray(array, order="C")
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    if array.dtype not in DTYPES:
+    if array.dtype not in TENSOR_TYPES:
         raise InputError(
             f"array '{name}' has dtype {array.dtype}, which model files cannot hold",
             remedy="use a float, integer or boolean dtype",
@@ -208,8 +235,7 @@ def _digest_arrays(arrays: Mapping[str, np.ndarray]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     for name, array in sorted(arrays.items()):
         digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
-        # Through uint8: numpy does not lend zero-size or 0-d arrays as bytes directly.
-        digest.update(array.reshape(-1).view(np.uint8).data)
+        digest.update(_bytes_of(array))
     return digest.hexdigest()
 
 

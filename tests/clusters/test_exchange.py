@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from spectragram.clusters import exchange as module
+from spectragram.clusters import exchange_classes
 from spectragram.clusters.exchange import exchange
-from spectragram.clusters.exchange_gains import add_gains
+from spectragram.clusters.exchange_classes import Classes, refresh, relabel
+from spectragram.clusters.exchange_gains import add_gains, by_class
 from spectragram.clusters.information import TABLE, class_mutual_information, class_table, nlogn_array
 from tests.clusters.brute import bigrams_of, class_counts, information, random_pairs
 
@@ -35,7 +37,33 @@ def test_gains_add_up_to_the_rise_of_the_information(rng: np.random.Generator, c
     assert rise > 0.05
 
 
-def test_no_single_move_improves_the_result(rng: np.random.Generator) -> None:
+def test_sums_kept_up_to_date_are_those_of_a_fresh_start(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Several moves that touch the same cells, brought up to date together and by several threads."""
+    monkeypatch.setattr(exchange_classes, "MOST_STEPS", 5)
+    monkeypatch.setattr(exchange_classes, "LONG_TEXT", 1)
+    bigrams = bigrams_of(random_pairs(rng, 20, mean=2.0))
+    classes = Classes.start(bigrams, np.arange(20) % 4, 4, TABLE, 6)
+    for word, c in ((3, 1), (7, 1), (8, 1), (3, 2), (9, 0), (3, 3)):
+        s, p, seen_s, seen_p = np.zeros((4, 4), np.int64)
+        n_s, itself = by_class(*bigrams[:3], word, classes.labels, s, seen_s)
+        n_p, _ = by_class(*bigrams[3:6], word, classes.labels, p, seen_p)
+        relabel(bigrams, classes, word, classes.labels[word], c, s, seen_s, n_s, p, seen_p, n_p, itself, TABLE)
+    for i in range(3):
+        refresh(classes, i, 3, TABLE)
+    fresh = Classes.start(bigrams, classes.labels, 4, TABLE, 6)
+    for name in set(Classes._fields) - {"stale_cells", "n_stale"}:
+        np.testing.assert_array_equal(getattr(classes, name), getattr(fresh, name), err_msg=name)
+    assert fresh.step.shape == (5, 4, 4)
+    np.testing.assert_allclose(fresh.step[2], nlogn_array(fresh.n + 3) - nlogn_array(fresh.n), rtol=1e-6)
+
+
+@pytest.mark.parametrize("long_text", [1, 10**7])
+def test_no_single_move_improves_the_result(
+    long_text: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange_classes, "LONG_TEXT", long_text)
     pairs = random_pairs(rng, 24, mean=2.0)
     labels, gains = exchange(
         bigrams_of(pairs), np.arange(24) % 4, n_classes=4, n_movable=24, max_passes=50, tolerance=0.0
@@ -60,7 +88,9 @@ def test_closed_words_stay_alone_and_no_class_is_emptied(rng: np.random.Generato
     assert len(np.unique(labels)) == 10
 
 
-def test_threads_do_not_show(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("long_text", [1, 10**7])
+def test_threads_do_not_show(long_text: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange_classes, "LONG_TEXT", long_text)
     pairs = random_pairs(rng, 300)
     bigrams = bigrams_of(pairs)
     one, three = (
@@ -95,7 +125,7 @@ def test_waiting_words_enter_the_class_where_they_gain_most(rng: np.random.Gener
 def test_gains_beside_classes_of_long_texts(s: int, scale: int, rng: np.random.Generator) -> None:
     """Counts on both sides of the end of the table, where f(n + s) - f(n) is looked up or a series."""
     n = rng.poisson(rng.gamma(0.3, scale, (3, 500)))
-    step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
+    step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)[None]
     total = np.zeros(500, np.float32)
     add_gains(total, n, step, np.ones(3, bool), np.full(3, s), np.arange(3), 3, 1, TABLE)
     exact = (nlogn_array(n + s) - nlogn_array(n))[[0, 2]].sum(axis=0)

@@ -12,8 +12,9 @@ with f(n) = n log n, where the four cells (a,a), (a,c), (c,a), (c,c) are counted
 Two steps make this fast. *Propose* finds the best class for each word of a block while nothing moves: it only
 reads, so threads share the block. Where s(x) = 1, which is most of the time, f(n + 1) - f(n) comes from a
 matrix kept up to date, so a whole row of classes is one vector addition; single precision is enough to rank
-classes. *Move* then goes through the block in order, computes each gain again, exactly and after all earlier
-moves, and moves the words that gain. The result does not depend on the number of threads.
+classes. In long text larger s have such matrices too (:mod:`spectragram.clusters.exchange_classes`). *Move* then
+goes through the block in order, computes each gain again, exactly and after all earlier moves, and moves the words
+that gain. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
+from spectragram.clusters.exchange_classes import Classes, refresh, relabel
 from spectragram.clusters.exchange_gains import (
-    Classes,
     add_gains,
     by_class,
     corner_gain,
@@ -92,7 +93,7 @@ def exchange(
     """
     if n_open is None:
         n_open = n_classes - (bigrams.n_words - n_movable)
-    classes = Classes.start(bigrams, labels, n_classes, TABLE)
+    classes = Classes.start(bigrams, labels, n_classes, TABLE, BLOCK)
     proposals = np.empty(n_movable, np.int32)
     gains: list[float] = []
     with Threads(n_jobs) as threads:
@@ -103,6 +104,7 @@ def exchange(
                     stop = min(start + BLOCK, end)
                     _propose_block(bigrams, classes, start, stop, n_open, proposals, threads)
                     gain += _move(bigrams, classes, start, stop, n_open, proposals, TABLE, SMALLEST_GAIN)
+                    _refresh(classes, threads)
                     report(stop - start)
             gains.append(gain / bigrams.total)
             if after_pass is not None:
@@ -124,6 +126,12 @@ def _propose_block(
     # Thread i takes every n-th word, starting at i, since frequent words, which come first, take longest.
     n = threads.n_jobs
     threads.map(lambda i: _propose(bigrams, classes, first + i, stop, n, n_open, TABLE, proposals), range(n))
+
+
+def _refresh(classes: Classes, threads: Threads) -> None:
+    n = threads.n_jobs
+    threads.map(lambda i: refresh(classes, i, n, TABLE), range(n))
+    classes.n_stale[0] = 0
 
 
 @njit(cache=True, nogil=True)
@@ -216,58 +224,8 @@ def _move(
             if x != a:
                 gain += nlogn(table, k.n[x, c] + p[x]) - nlogn(table, k.n[x, c])
         if gain > smallest_gain or a >= n_open:
-            _relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table)
+            relabel(bigrams, k, word, a, c, s, seen_s, n_s, p, seen_p, n_p, itself, table)
             gained += gain
         _forget(s, seen_s, n_s)
         _forget(p, seen_p, n_p)
     return gained
-
-
-@njit(cache=True, nogil=True)
-def _relabel(
-    bigrams: Bigrams,
-    k: Classes,
-    word: int,
-    a: int,
-    c: int,
-    s: np.ndarray,
-    seen_s: np.ndarray,
-    n_s: int,
-    p: np.ndarray,
-    seen_p: np.ndarray,
-    n_p: int,
-    itself: int,
-    table: np.ndarray,
-) -> None:
-    """Move a word from class a to class c and update all sums."""
-    for i in range(n_s):
-        x = seen_s[i]
-        _add_to_cell(k, a, x, -s[x], table)
-        # Neighbours in class a stay there when the word leaves: its pairs with them are now between c and a.
-        _add_to_cell(k, c, x, s[x], table)
-    for i in range(n_p):
-        x = seen_p[i]
-        _add_to_cell(k, x, a, -p[x], table)
-        _add_to_cell(k, x, c, p[x], table)
-    _add_to_cell(k, a, a, -itself, table)
-    _add_to_cell(k, c, c, itself, table)
-    k.left[a] -= bigrams.left[word]
-    k.left[c] += bigrams.left[word]
-    k.right[a] -= bigrams.right[word]
-    k.right[c] += bigrams.right[word]
-    k.size[a] -= 1
-    k.size[c] += 1
-    k.labels[word] = c
-
-
-@njit(cache=True, nogil=True)
-def _add_to_cell(k: Classes, row: int, column: int, change: int, table: np.ndarray) -> None:
-    count = k.n[row, column] + change
-    k.n[row, column] = count
-    k.n_transposed[column, row] = count
-    step = np.float32(nlogn(table, count + 1) - nlogn(table, count))
-    k.step[row, column] = step
-    k.step_transposed[column, row] = step
-    if count >= table.shape[0] // 2:
-        k.large[row] = True
-        k.large[column] = True

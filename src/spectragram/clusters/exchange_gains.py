@@ -7,58 +7,17 @@ f(n) = n log n.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
-
 import numpy as np
 from numba import njit
 
-from spectragram.clusters.information import Bigrams, class_table, nlogn, nlogn_array
+from spectragram.clusters.exchange_classes import Classes
+from spectragram.clusters.information import Bigrams, nlogn
 
-__all__ = ["Classes", "add_gains", "by_class", "corner_gain", "loss_of_leaving", "margin_gain"]
+__all__ = ["add_gains", "by_class", "corner_gain", "loss_of_leaving", "margin_gain"]
 
 FAR_ABOVE = 16
 """From counts so many times that of a neighbour on, two terms of a series give the gain to one part in ten thousand,
 far below what decides between classes. Chosen by hand."""
-
-
-class Classes(NamedTuple):
-    """A clustering and the sums that go with it; the kernels change them in place.
-
-    n, n_transposed         (m, m)       how often class c precedes class x; transposed too, for contiguous rows
-    step, step_transposed   (m, m)       f(n + 1) - f(n) in single precision
-    left, right             (m,)         margins of n
-    size                    (m,)         number of words in each class
-    large                   (m,)         whether a count of the class may leave the table of f when it is doubled
-    labels                  (n_words,)   class of each word
-    """
-
-    labels: np.ndarray
-    n: np.ndarray
-    n_transposed: np.ndarray
-    step: np.ndarray
-    step_transposed: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    size: np.ndarray
-    large: np.ndarray
-
-    @classmethod
-    def start(cls, bigrams: Bigrams, labels: np.ndarray, n_classes: int, table: np.ndarray) -> Self:
-        """The sums of a clustering; ``labels`` are copied. ``table`` holds the values of f that are looked up."""
-        labels = np.array(labels, np.int32)
-        n = class_table(bigrams, labels, n_classes)
-        step = (nlogn_array(n + 1) - nlogn_array(n)).astype(np.float32)
-        return cls(
-            labels,
-            n,
-            np.ascontiguousarray(n.T),
-            step,
-            np.ascontiguousarray(step.T),
-            n.sum(axis=1),
-            n.sum(axis=0),
-            np.bincount(labels, minlength=n_classes),
-            (np.maximum(n.max(axis=1), n.max(axis=0)) >= len(table) // 2),
-        )
 
 
 @njit(cache=True, nogil=True)
@@ -109,16 +68,16 @@ def add_gains(
         if x == skip:
             continue
         s = sums[x]
-        if s == 1:
-            row = step[x]
+        if s <= step.shape[0]:
+            row = step[s - 1, x]
             for c in range(total.size):
                 total[c] += row[c]
-        elif s >= half or (large[x] and s * (FAR_ABOVE + 1) >= size):
+        elif s >= half or (large[x] and s * (FAR_ABOVE + 1) + 1 >= size):
             counts = n[x]
             for c in range(total.size):
                 total[c] += nlogn(table, counts[c] + s) - nlogn(table, counts[c])
         elif large[x]:
-            _add_beyond_table(total, n[x], step[x], s, table)
+            _add_beyond_table(total, n[x], step[0, x], s, table)
         else:
             # No branch and no sign: the compiler gathers from the table eight classes at a time.
             u, unsigned = np.uint64(s), n[x]
@@ -134,14 +93,15 @@ def _add_beyond_table(total: np.ndarray, counts: np.ndarray, step: np.ndarray, s
     From n far above s, f grows by s times its slope half way, 1 + log(n + s / 2). That is the step from n to n + 1,
     1 + log(n + 1 / 2), and the logarithm of a ratio close to 1, of which two terms of the series are enough.
     """
-    near = FAR_ABOVE * s
+    far = FAR_ABOVE * s + 1
     add, u = np.float32(s), np.uint64(s)
+    for c in range(total.size):  # all cells as if the far ones held no more than ``far``
+        count = np.uint64(min(counts[c], far))
+        total[c] += table[count + u] - table[count]
+    added = np.float32(table[far + s] - table[far])
     for c in range(total.size):
-        count = counts[c]
-        x = (add - np.float32(1)) / (np.float32(2) * np.float32(count) + np.float32(1))
-        far = add * (step[c] + x - x * x * np.float32(0.5))
-        known = np.uint64(min(count, near))
-        total[c] += np.float32(table[known + u] - table[known]) if count <= near else far
+        x = (add - np.float32(1)) / (np.float32(2) * np.float32(counts[c]) + np.float32(1))
+        total[c] += add * (step[c] + x - x * x * np.float32(0.5)) - added if counts[c] >= far else np.float32(0)
 
 
 @njit(cache=True, nogil=True)

@@ -139,16 +139,36 @@ def _add_joint(
     table: np.ndarray,
 ) -> None:
     """row[j] += sum_x g(counts[x], counts_of_others[x, j]) for the partners j."""
+    stop = 0
+    for q in range(n_partners):
+        stop = max(stop, partners[q] + 1)
+    sums = np.zeros(stop)
+    for q in range(n_partners):
+        sums[partners[q]] = row[partners[q]]
+    joint = np.empty(stop)
     for x in range(counts.size):
-        a = counts[x]
-        if a == 0:
-            continue
-        f_a = nlogn(table, a)
-        others = counts_of_others[x]
-        for q in range(n_partners):
-            b = others[partners[q]]
-            if b > 0:
-                row[partners[q]] += nlogn(table, a + b) - f_a - nlogn(table, b)
+        if counts[x] > 0:
+            _joint_row(joint, counts[x], counts_of_others[x, :stop], table)
+            for j in range(stop):
+                sums[j] += joint[j]
+    for q in range(n_partners):
+        row[partners[q]] = sums[partners[q]]
+
+
+@njit(cache=True, nogil=True)
+def _joint_row(joint: np.ndarray, a: int, counts: np.ndarray, table: np.ndarray) -> None:
+    """joint[j] = g(a, counts[j]). No branch and no sign, so that the compiler gathers eight at a time."""
+    f_a = nlogn(table, a)
+    add, last = np.uint64(a), np.uint64(table.shape[0] - 1)
+    largest = 0
+    for j in range(joint.size):
+        b = np.uint64(counts[j])
+        joint[j] = table[min(add + b, last)] - f_a - table[min(b, last)]
+        largest = max(largest, counts[j])
+    if a + largest >= table.shape[0]:
+        for j in range(joint.size):
+            if a + counts[j] >= table.shape[0]:
+                joint[j] = nlogn(table, a + counts[j]) - f_a - nlogn(table, counts[j])
 
 
 @njit(cache=True, nogil=True)
@@ -216,7 +236,12 @@ def _raise_others(
             change += nlogn(table, i_u + i_v + j_u + j_v)
             change -= nlogn(table, i_u + j_u) + nlogn(table, i_v + j_v)
             if change > 0.0:
-                improve(k, i, j, k.gain[i, j] + change)
+                # As in improve, which costs ten times as much as all this when it is called: k holds ten arrays.
+                gain = k.gain[i, j] + change
+                k.gain[i, j] = gain
+                k.gain[j, i] = gain
+                if gain > k.best_gain[i] or gain > k.best_gain[j]:
+                    improve(k, i, j, gain)
 
 
 @njit(cache=True, nogil=True)

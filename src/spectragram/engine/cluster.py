@@ -132,7 +132,8 @@ def connect(where: str | None) -> Iterator[Executor | None]:
         raise MissingExtraError("a cluster", "dask") from None
     import logging
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is raised, and told once
+    for name in ("distributed", "distributed.client"):  # Dask gives the second a level of its own
+        logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters is raised, and told once
     with contextlib.ExitStack() as stack:
         try:
             address: Any = where

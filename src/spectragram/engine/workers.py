@@ -20,6 +20,7 @@ import pickle
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, CancelledError, ProcessPoolExecutor, wait
 from contextvars import ContextVar
@@ -41,6 +42,11 @@ RECONNECT = "see whether the scheduler still runs, start it again if not, and re
 
 WATCH_SECONDS = 2.0
 """Time between two looks at whether a task on a cluster can still end. Chosen by hand: a look costs a millisecond."""
+
+MORE_SENDINGS, PAUSE_SECONDS = 3, 0.5
+"""How often, and how soon, a value is sent again that did not arrive. Chosen by hand: as often as a shard is tried
+again, and late enough for the scheduler to have noticed which worker is gone, or for this process that the scheduler
+is."""
 
 UNKNOWN_WORKERS = 8
 """Assumed size of an executor that does not tell. Chosen by hand; it only decides how far ahead shards are sent."""
@@ -80,8 +86,19 @@ class Kept:
         if self._client is None:
             return self.value
         if self._future is None or self._future.status != "finished":  # new, or lost with the last worker that had it
-            self._future = self._client.scatter([self.value], hash=False)[0]
+            self._future = self._sent()
         return self._future
+
+    def _sent(self) -> Any:
+        """A future of the value; the scheduler breaks off if the worker that receives it dies, and is asked again."""
+        for _ in range(MORE_SENDINGS):
+            try:
+                return self._client.scatter([self.value], hash=False)[0]
+            except OSError:
+                if self._client.status != "running":
+                    raise
+                time.sleep(PAUSE_SECONDS)
+        return self._client.scatter([self.value], hash=False)[0]
 
 
 class _Watched:
