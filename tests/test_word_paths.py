@@ -12,6 +12,7 @@ import spectragram as sg
 from spectragram.cli import main
 from spectragram.data import parse_conllu
 from spectragram.errors import InputError, ParameterError
+from spectragram.synthetic.english import write_english
 from spectragram.word_paths import load_word_paths
 
 COLOURS = ["red", "green", "blue", "pink", "grey", "white", "black", "brown"]
@@ -44,6 +45,22 @@ def test_models_of_other_kinds_and_missing_files_are_refused(folder: Path, tmp_p
         load_word_paths(tmp_path / "lm.sgm")
     with pytest.raises(InputError, match="no such file"):
         load_word_paths(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "suffix"),
+    [
+        (sg.Tagger, "tags"),
+        (sg.DependencyParser, "conllu"),
+        (sg.ConstituencyParser, "trees"),
+        (sg.Pipeline, "treebank.conllu"),
+    ],
+)
+def test_what_is_no_path_is_refused(estimator: type, suffix: str, tmp_path: Path) -> None:
+    """Parameters also come from model files, where a number may stand, which Python would take for an open file."""
+    data = write_english(tmp_path, 5)[suffix]
+    with pytest.raises(ParameterError, match="clusters=0 is not a path"):
+        estimator(clusters=0).fit(data)
 
 
 def test_a_tagger_knows_words_by_their_clusters(folder: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, Self, TypeVar
 import numpy as np
 
 from spectragram import storage
-from spectragram._compiled import announce_compilation
+from spectragram._compiled import watch_compilation
 from spectragram.display import shown_by
 from spectragram.engine import Executor, working_on
 from spectragram.errors import InputError, ModelFileError, NotFittedError, ParameterError
@@ -68,7 +68,7 @@ def fitting(method: Method) -> Method:
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        announce_compilation()
+        watch_compilation()
         before = dict(vars(self))
         started = time.perf_counter()
         self._check_whole("random_state", 0, or_else=())
@@ -182,7 +182,7 @@ class Estimator:
 
     @classmethod
     def _from_stored(cls, stored: storage.StoredModel, path: Source) -> Self:
-        announce_compilation()
+        watch_compilation()
         for name in ("params", "state", "summary", "meanings"):
             if not isinstance(stored.header.get(name), dict):
                 raise ModelFileError(f"its header lacks '{name}'", path=path, remedy="train the model again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from spectragram.data.word_paths import WordPaths, read_paths
@@ -15,6 +16,9 @@ __all__ = ["load_word_paths", "paths_for_factors"]
 
 def load_word_paths(source: Source) -> WordPaths:
     """The path of every word of a clusters model or of a file of paths; words outside the vocabulary have none."""
+    if not isinstance(source, str | os.PathLike):
+        remedy = "give the path of a clusters model or of a file of paths"
+        raise ParameterError("clusters", source, "is not a path", remedy=remedy)
     try:
         read_header(source)
     except ModelFileError:

@@ -91,6 +91,17 @@ def test_with_boundaries_a_sentence_begins_after_the_end_of_another(text: list[l
 
 
 @pytest.mark.parametrize("boundaries", [False, True])
+def test_a_word_that_looks_like_the_end_is_spelled(boundaries: bool) -> None:
+    """The end has its probability already; if a word of the text took it as well, the sum would exceed one."""
+    model = LanguageModel(learner="kn", order=2, boundaries=boundaries).fit([["a", "b"], ["a"], ["c"]] * 4)
+    (found,) = model.measure([["a", "</s>", "b"]])
+    unknown, bits = -np.log2(model.next([["a"]])[0, model.outcomes_.index("<unk>")]), found.surprisal
+    assert bits[1] > unknown + 4
+    assert found.known.tolist() == [True, False, True]
+    assert bits[2] == pytest.approx(model.surprisal([["a", "zz", "b"]])[0][2])
+
+
+@pytest.mark.parametrize("boundaries", [False, True])
 def test_samples_follow_the_distribution(boundaries: bool) -> None:
     lines = ["a b c", "a c", "b a", "c a b a"] * 20
     model = LanguageModel(2, boundaries=boundaries, max_iter=2).fit(lines)

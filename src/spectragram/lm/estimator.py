@@ -268,7 +268,7 @@ class LanguageModel(Estimator):
     @property
     def known_words_(self) -> frozenset[str]:
         """The words that have a probability of their own; all others are spelled out."""
-        return frozenset(set(self.vocabulary_.words) - {self.vocabulary_.unknown})
+        return self.model_.known_words
 
     @by_shards(_lines)
     def measure(self, X: Strings, *, entropy_reduction: bool = True) -> list[Measures]:
@@ -278,8 +278,8 @@ class LanguageModel(Estimator):
         """
         self._require_fitted()
         lines = as_word_lists(X, keep_empty=True)
-        special = {self.vocabulary_.unknown}
-        known = [np.array([w in self.vocabulary_ and w not in special for w in words], bool) for words in lines]
+        own = self.known_words_
+        known = [np.array([word in own for word in words], bool) for words in lines]
         found = zip(lines, known, self.surprisal(lines), self.model_.entropies(lines), strict=True)
         return [Measures(words, flags, None, bits, None, entropy) for words, flags, bits, entropy in found]
 

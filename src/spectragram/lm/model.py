@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -45,8 +45,20 @@ class Model:
         return self.vocabulary.index[END] if self.boundaries else -1
 
     def encode(self, X: Strings) -> Corpus:
-        """Text over this vocabulary; empty sequences stay."""
-        return as_corpus(X, self.vocabulary, keep_empty=True)
+        """Text over this vocabulary; empty sequences stay.
+
+        With boundaries, ``</s>`` as a word of the text is unknown: only ends of sentences are the end.
+        """
+        corpus = as_corpus(X, self.vocabulary, keep_empty=True)
+        if not self.boundaries:
+            return corpus
+        ids = np.where(corpus.tokens == self.before, self.vocabulary.unknown_id, corpus.tokens)
+        return replace(corpus, tokens=ids.astype(corpus.tokens.dtype, copy=False))
+
+    @cached_property
+    def known_words(self) -> frozenset[str]:
+        """The words that have a probability of their own."""
+        return frozenset(self.vocabulary.words) - {self.vocabulary.unknown, END if self.boundaries else None}
 
     @cached_property
     def unknown_words(self) -> UnknownWords:
@@ -69,7 +81,7 @@ class Model:
             (found, i, word)
             for found, words in zip(values, lines, strict=True)
             for i, word in enumerate(words)
-            if word not in self.vocabulary.index
+            if word not in self.known_words and word != self.vocabulary.unknown
         ]
         different = list(dict.fromkeys(word for _, _, word in places))
         costs = dict(zip(different, self.unknown_words.log_probs(different)[:, 0], strict=True)) if different else {}
