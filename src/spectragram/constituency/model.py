@@ -131,7 +131,7 @@ class Member:
             if arrays[name].shape != (start[-1],):
                 raise ValueError(f"'{name}' has the shape {arrays[name].shape}, not ({start[-1]},)")
         wide = {name: np.asarray(arrays[name], np.float64) for name in OPERATORS + LEXICON}
-        operators = make_operators(rules, n_states, *(wide[name] for name in OPERATORS))
+        operators = make_operators(rules, n_states, *(wide[name] for name in OPERATORS)).rounded()
         smooth = float(np.asarray(arrays["smooth"]).ravel()[0])
         return cls(operators, Lexicon(words, wide["values"], wide["divisor"], wide["mean"], smooth))
 

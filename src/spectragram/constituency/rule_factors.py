@@ -27,7 +27,7 @@ from spectragram.constituency.span_view import SpanView, are_templates, parse_te
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.chart_decode import add_label_posteriors, viterbi
 from spectragram.inference.chart_forest import Posteriors
-from spectragram.inference.chart_prune import thin_forest
+from spectragram.inference.chart_prune import thin_with_posteriors
 from spectragram.inference.chart_rules import Forest
 from spectragram.inference.hashed import VERSION
 from spectragram.inference.rule_factors import (
@@ -82,15 +82,7 @@ class GrammarForest(NamedTuple):
 
     def thinned(self) -> tuple[Forest, Posteriors]:
         """The likely part of the forest, and the posteriors of what it consists of."""
-        edges, links, items = self.posteriors[2:]
-        forest, number = self.forest, np.cumsum(items >= LEAST) - 1
-        number[items < LEAST] = -1
-        kept_edges = (edges >= LEAST) & (number[forest.edges[:, [0, 2, 3]]] >= 0).all(axis=1)
-        kept_links = (links >= LEAST) & (number[forest.links[:, [0, 2]]] >= 0).all(axis=1)
-        thin = thin_forest(forest, self.posteriors, LEAST)
-        return thin, self.posteriors._replace(
-            edges=edges[kept_edges], links=links[kept_links], items=items[number >= 0]
-        )
+        return thin_with_posteriors(self.forest, self.posteriors, LEAST)
 
 
 class Seen(NamedTuple):
