@@ -380,6 +380,6 @@ class Model:
             values["decoder"],
             bool(values["probabilistic"]),
             bool(values.get("absolute", True)),
-            Factors.from_arrays(of_factors) if of_factors else None,
-            RuleFactors.from_arrays(of_rules) if of_rules else None,
+            Factors.from_arrays(of_factors, words.paths) if of_factors else None,
+            RuleFactors.from_arrays(of_rules, words.paths) if of_rules else None,
         )
