@@ -70,6 +70,24 @@ def test_members_of_all_grammars_have_the_same_weight():
     check([right, left], [(grammar, member) for grammar in (right, left) for member in grammar.members])
 
 
+def test_the_first_member_prunes_for_the_others():
+    grammar = make("right", 2, 7)
+    grammar = replace(grammar, thresholds=grammar.thresholds._replace(middle=0.05))
+    wide, _ = prune(grammar, WORDS)
+    assert wide is not None
+    left = []
+    for members in (grammar.members, grammar.members[::-1]):
+        (found,) = average_posteriors([replace(grammar, members=members)], WORDS).forests
+        likely = parsing.posteriors(grammar, members[0], wide, WORDS).items >= 0.05
+        left.append([(a, top, *found.forest.spans[span].tolist()) for a, top, span in found.forest.items.tolist()])
+        assert left[-1] == [(a, top, *wide.spans[span].tolist()) for a, top, span in wide.items[likely].tolist()]
+        assert len(left[-1]) < len(wide.items)
+        others = parsing.posteriors(grammar, members[1], found.forest, WORDS).items
+        first = parsing.posteriors(grammar, members[0], wide, WORDS).items[likely]
+        np.testing.assert_allclose(found.posteriors.items, (first + others) / 2.0)
+    assert left[0] != left[1]
+
+
 def test_members_without_a_value_do_not_vote():
     grammar = make("right", 2, 3)
     first, second = grammar.members

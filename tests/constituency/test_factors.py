@@ -13,6 +13,7 @@ from spectragram.constituency.brackets import SpanPosteriors
 from spectragram.constituency.factors import Factors, learn_factors
 from spectragram.constituency.jackknife import FEWEST_TREES, fit_factors
 from spectragram.data.known_spans import SpanConstraints
+from spectragram.data.word_paths import WordPaths
 from spectragram.errors import ModelFileError, ParameterError
 from spectragram.inference.chart_coarse import span_id
 from spectragram.synthetic.english import english_trees
@@ -49,6 +50,44 @@ def test_weights_learn_which_words_begin_a_phrase() -> None:
     assert found[span_id(1, 3), 1] > 0.9
     assert found[span_id(0, 2), 1] < 0.1
     assert found[:, [0, 2]].max() < 0.1
+
+
+def test_weights_learn_which_clusters_begin_a_phrase() -> None:
+    """Two clusters of words that look alike; of each, training sees one half and the test the other."""
+    words = [first + second + "no" for first in "bdfg" for second in "aeiou"]
+    begins = {word: word[0] in "bd" for word in words}
+    paths = WordPaths.of({word: "0110" if begins[word] else "10" for word in words})
+    seen, unseen = words[::2], words[1::2]
+
+    def learned(factors: Factors) -> Factors:
+        rng, examples = np.random.default_rng(0), []
+        for _ in range(150):
+            drawn = [str(word) for word in rng.choice(seen, 4)]
+            gold = {(i, j, 1) for i in range(4) for j in range(i + 1, 5) if begins[drawn[i]]}
+            examples.append(factors.example(drawn, unsure(4), gold))
+        return learn_factors(factors, examples, rng=rng, rate=0.1)
+
+    one, other = next(w for w in unseen if begins[w]), next(w for w in unseen if not begins[w])
+    found = learned(Factors.empty(1000, paths)).apply([other, one, other], unsure(3)).spans
+    assert found[span_id(1, 3), 1] > 0.8 > 0.2 > found[span_id(0, 2), 1]
+    blind = learned(Factors.empty(1000)).apply([other, one, other], unsure(3)).spans
+    assert abs(blind[span_id(1, 3), 1] - blind[span_id(0, 2), 1]) < 0.3
+
+
+def test_factors_of_clusters_are_in_the_file(tmp_path: Path) -> None:
+    tags = {word: tag for tree in TREES for word, tag in zip(tree.leaves(), tree.tags(), strict=True)}
+    codes = {tag: format(number, "05b") for number, tag in enumerate(sorted(set(tags.values())))}
+    lines = [f"{codes[tag]}\t{word}\t9\n" for word, tag in sorted(tags.items())]
+    (tmp_path / "paths").write_text("".join(lines), encoding="utf-8")
+    parser = sg.ConstituencyParser(1, preset="fast", max_iter=1, n_jobs=1, factors=True, clusters=tmp_path / "paths")
+    parser.fit(TREES[:FEWEST_TREES]).save(tmp_path / "model.sgm")
+    model = sg.load(tmp_path / "model.sgm").model_
+    assert model.factors is not None and model.rule_factors is not None
+    assert "jb0" in model.factors.templates and "jk0" in model.rule_factors.parents
+    assert model.factors.paths is model.rule_factors.paths is model.words.paths
+    found, again = (one.marginals(HELD_OUT[:5]) for one in (parser, sg.load(tmp_path / "model.sgm")))
+    for a, b in zip(found, again, strict=True):
+        np.testing.assert_array_equal(a.spans, b.spans)
 
 
 def test_fitting_raises_the_likelihood() -> None:
@@ -127,3 +166,5 @@ def test_bad_factors_are_refused() -> None:
         replace(good, templates=())
     with pytest.raises(ValueError, match="weights"):
         replace(good, weights=np.zeros(3, np.float32))
+    with pytest.raises(ValueError, match="paths"):
+        replace(good, templates=("jb0",))

@@ -45,7 +45,8 @@ def test_grammars_share_labels_and_words(model):
 
 def test_rounding_keeps_seven_digits(model):
     member = model.grammars[0].members[0]
-    exact = Member(member.operators._replace(binary=member.operators.binary / 3.0), member.lexicon)
+    thirds = member.operators.binary.astype(np.float64) / 3.0
+    exact = Member(member.operators._replace(binary=thirds), member.lexicon)
     found = exact.rounded()
     assert not np.array_equal(found.operators.binary, exact.operators.binary)
     np.testing.assert_allclose(found.operators.binary, exact.operators.binary, rtol=1e-7)

@@ -9,7 +9,7 @@ import pytest
 
 from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, fewest_pieces
 from spectragram.inference.chart_forest import forest_posteriors
-from spectragram.inference.chart_prune import coarse_forest, thin_forest
+from spectragram.inference.chart_prune import coarse_forest, thin_forest, thin_with_posteriors
 from spectragram.inference.chart_rules import Forest, free_mask
 from tests.inference.tiny_grammar import TinyGrammar, tiny_grammar
 
@@ -100,6 +100,23 @@ def test_thinning_keeps_exactly_the_likely_part(rng):
     assert 0 < len(thin.edges) < len(forest.edges)
     again = forest_posteriors(grammar.rules, thin, grammar.operators, grammar.lexical_of(thin.items, thin.spans))
     assert again.log_value < found.log_value
+
+
+def test_posteriors_follow_the_part_of_a_forest_that_is_kept(rng):
+    grammar = tiny_grammar(rng, signed=False)
+    forest = full_forest(grammar, 5)
+    found = forest_posteriors(grammar.rules, forest, grammar.operators, grammar.lexical_of(forest.items, forest.spans))
+    thin, kept = thin_with_posteriors(forest, found, 0.02)
+    for part_of, of_all, of_kept in (
+        (part_of_edge, found.edges, kept.edges),
+        (part_of_link, found.links, kept.links),
+        (part_of_item, found.items, kept.items),
+    ):
+        everything = {part_of(forest, number): value for number, value in enumerate(of_all)}
+        left = {part_of(thin, number): value for number, value in enumerate(of_kept)}
+        assert left == {part: value for part, value in everything.items() if value >= 0.02}
+        assert 0 < len(left) < len(everything)
+    assert kept.sign == found.sign
 
 
 def test_long_sentences_neither_vanish_nor_overflow(rng):

@@ -84,7 +84,8 @@ class ConstituencyParser(SentenceMethods, Estimator):
         Below, our values are given first, the papers' second.
     clusters : path, optional
         Word clusters of raw text: a clusters model, or a file of paths from any tool. Unknown and rare words back off
-        to words with the same prefixes of their paths; the words and their paths become part of the model.
+        to words with the same prefixes of their paths, and factors look at these. The words and their paths become part
+        of the model.
     preset : {"fast", "default", "best"}
         Sets those of ``n_states``, ``n_models``, ``max_iter`` and ``binarisations`` that are None. ``fast`` trains one
         model, ``default`` an ensemble of four, ``best`` one of nine.

@@ -63,8 +63,8 @@ def _visits(rules: Rules, operators: Operators) -> np.ndarray:
     for r, (a, b, c) in enumerate(rules.binary):
         tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
         tensor = tensor.reshape(n_states[a], n_states[b], n_states[c])
-        below[start[a] : start[a + 1], start[b] : start[b + 1]] += tensor.sum(axis=2)
-        below[start[a] : start[a + 1], start[c] : start[c + 1]] += tensor.sum(axis=1)
+        below[start[a] : start[a + 1], start[b] : start[b + 1]] += tensor.sum(axis=2, dtype=np.float64)
+        below[start[a] : start[a + 1], start[c] : start[c + 1]] += tensor.sum(axis=1, dtype=np.float64)
     tops = np.linalg.solve(np.eye(size) - (closing @ below).T, operators.root)
     # A kept node is a top and a bottom item at once.
     return tops + tops @ closing - tops * operators.kept
@@ -87,7 +87,7 @@ def _rules(grammar: Grammar, symbol: int) -> tuple[np.ndarray, list[str]]:
     weights, names = [], []
     for r in np.flatnonzero(rules.binary[:, 0] == symbol):
         tensor = operators.binary[operators.binary_start[r] : operators.binary_start[r + 1]]
-        weights.append(kept * tensor.reshape(m, -1).sum(axis=1))
+        weights.append(kept * tensor.reshape(m, -1).sum(axis=1, dtype=np.float64))
         names.append(" ".join(productions.labels[child] for child in rules.binary[r, 1:]))
     for u in np.flatnonzero(rules.unary[:, 0] == symbol):
         matrix = operators.unary[operators.unary_start[u] : operators.unary_start[u + 1]]

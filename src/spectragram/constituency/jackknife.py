@@ -18,6 +18,7 @@ from spectragram.constituency.parsing import average_posteriors
 from spectragram.constituency.rule_factors import RuleExample, RuleFactors, learn_rule_factors
 from spectragram.constituency.settings import FACTOR_STEPS
 from spectragram.data.trees import ROOTS, Tree
+from spectragram.data.word_paths import WordPaths
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
 from spectragram.learning.ensembles import train_members
@@ -44,11 +45,15 @@ def fit_factors(
     learn: Learn,
     *,
     weights: np.ndarray | None = None,
+    paths: WordPaths | None = None,
     random_state: int = 0,
     n_jobs: int | None = 1,
     report: Report = silent,
 ) -> tuple[Factors, RuleFactors] | None:
-    """Factors beside grammars of these trees, or None if there are too few; ``weights`` say how often each counts."""
+    """Factors beside grammars of these trees, or None if there are too few.
+
+    ``weights`` say how often each tree counts; with ``paths`` factors look at word clusters, too.
+    """
     held_out = np.flatnonzero([len(tree.leaves()) <= MOST_WORDS for tree in trees])
     if len(held_out) < FEWEST_TREES:
         _skip(FACTOR_STEPS, report)
@@ -57,7 +62,7 @@ def fit_factors(
     # Whole folds come first, so that large treebanks need fewer grammars.
     held_out = held_out[np.argsort(folds[held_out], kind="stable")][:MOST_TREES]
     n_tokens = sum(len(trees[number].leaves()) for number in held_out.tolist())
-    factors, of_rules = Factors.empty(n_tokens), RuleFactors.empty(n_tokens)
+    factors, of_rules = Factors.empty(n_tokens, paths), RuleFactors.empty(n_tokens, paths)
     parse = _Parse(list(trees), weights, folds, held_out, learn, factors, of_rules, labels)
     n_folds = int(folds[held_out].max()) + 1
     found = train_members(parse, n_folds, n_jobs, report, side_by_side=True)

@@ -107,7 +107,16 @@ def train(
     # One member for each binarisation: what factors must get used to is how sure grammars are of new sentences.
     learn = _LearnFold(replace(settings, n_models=min(settings.n_models, len(settings.binarisations))))
     seed = settings.random_state
-    found = fit_factors(trees, model.labels, learn, weights=weights, random_state=seed, n_jobs=n_jobs, report=report)
+    found = fit_factors(
+        trees,
+        model.labels,
+        learn,
+        weights=weights,
+        paths=settings.paths,
+        random_state=seed,
+        n_jobs=n_jobs,
+        report=report,
+    )
     return model if found is None else replace(model, factors=found[0], rule_factors=found[1]), facts
 
 

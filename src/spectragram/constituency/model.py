@@ -131,7 +131,7 @@ class Member:
             if arrays[name].shape != (start[-1],):
                 raise ValueError(f"'{name}' has the shape {arrays[name].shape}, not ({start[-1]},)")
         wide = {name: np.asarray(arrays[name], np.float64) for name in OPERATORS + LEXICON}
-        operators = make_operators(rules, n_states, *(wide[name] for name in OPERATORS))
+        operators = make_operators(rules, n_states, *(wide[name] for name in OPERATORS)).rounded()
         smooth = float(np.asarray(arrays["smooth"]).ravel()[0])
         return cls(operators, Lexicon(words, wide["values"], wide["divisor"], wide["mean"], smooth))
 
@@ -380,6 +380,6 @@ class Model:
             values["decoder"],
             bool(values["probabilistic"]),
             bool(values.get("absolute", True)),
-            Factors.from_arrays(of_factors) if of_factors else None,
-            RuleFactors.from_arrays(of_rules) if of_rules else None,
+            Factors.from_arrays(of_factors, words.paths) if of_factors else None,
+            RuleFactors.from_arrays(of_rules, words.paths) if of_rules else None,
         )

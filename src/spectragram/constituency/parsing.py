@@ -2,7 +2,9 @@
 
     sentence -> coarse PCFG over the whole chart -> forest -> few states -> smaller forest -> all states -> posteriors
 
-The smaller forest of the first binarisation guides the chart of the second (:mod:`spectragram.constituency.guides`).
+The first member prunes once more for the others. What is left of the first binarisation guides the chart of the second
+(:mod:`spectragram.constituency.guides`).
+
 Every sentence gets an answer. If the pruned forest has no parse, pruning is lifted; if there is no parse at all, the
 sentence is cut into the fewest pieces that have one. The status of a sentence says which of these happened.
 :func:`average_posteriors` puts the members of all grammars together.
@@ -27,7 +29,7 @@ from spectragram.engine import map_threads
 from spectragram.inference.chart_coarse import coarse_inside, fewest_pieces, span_id
 from spectragram.inference.chart_decode import add_label_posteriors
 from spectragram.inference.chart_forest import Posteriors, forest_posteriors
-from spectragram.inference.chart_prune import coarse_forest, thin_forest
+from spectragram.inference.chart_prune import coarse_forest, thin_forest, thin_with_posteriors
 from spectragram.inference.chart_rules import Forest, free_mask
 from spectragram.metrics.brackets import bracket_scores
 
@@ -207,16 +209,29 @@ def average_posteriors(
         if forest is None:
             _add_pieces(grammar, words, weight, spans, tags)
         else:
-            found = [posteriors(grammar, member, forest, words) for member in grammar.members]
-            # A member for which the sentence has no value at all cannot vote. If none can, the middle one does.
-            good = [value for value in found if value.sign != 0.0]
-            good = good or [posteriors(grammar, grammar.middle, forest, words)]
+            forest, good = _ask_members(grammar, forest, words)
             mean = _mean(good)
             add_posteriors(grammar, forest, mean, weight, spans, tags)
             n_negative += sum(value.n_negative for value in good)
             forests.append(GrammarForest(grammar, weight, forest, mean))
         worst = max(worst, status)
     return Found(SpanPosteriors(spans, tags), worst, n_negative, forests)
+
+
+def _ask_members(grammar: Grammar, forest: Forest, words: Sequence[str]) -> tuple[Forest, list[Posteriors]]:
+    """The posteriors of all members over the part of a forest that the first one, too, finds likely.
+
+    A member for which the sentence has no value at all cannot vote. If none can, the middle one does.
+    """
+    good: list[Posteriors] = []
+    for member in grammar.members:
+        found = posteriors(grammar, member, forest, words)
+        if found.sign == 0.0:
+            continue
+        if not good and len(grammar.members) > 1 and found.n_negative == 0:
+            forest, found = thin_with_posteriors(forest, found, grammar.thresholds.middle)
+        good.append(found)
+    return forest, good or [posteriors(grammar, grammar.middle, forest, words)]
 
 
 def _mean(found: Sequence[Posteriors]) -> Posteriors:
@@ -283,7 +298,7 @@ class HeldOutF1:
 
     def __call__(self, grammar: Grammar, member: Member) -> float:
         """F1 in percent."""
-        single = [replace(grammar, members=(member,))]
+        single = [replace(grammar, middle=grammar.middle.rounded(), members=(member.rounded(),))]
 
         def parse(words: list[str]) -> Tree:
             return bracket_tree(words, average_posteriors(single, words)[0], grammar.labels)

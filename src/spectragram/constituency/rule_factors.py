@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from spectragram.constituency.brackets import SpanPosteriors
-from spectragram.constituency.factors import TEMPLATES
-from spectragram.constituency.span_view import SpanView, are_templates, parse_templates
+from spectragram.constituency.factors import OF_CLUSTERS, TEMPLATES
+from spectragram.constituency.span_view import SpanView, are_templates, parse_templates, require_paths
+from spectragram.data.word_paths import WordPaths
 from spectragram.engine.progress import Report, silent
 from spectragram.inference.chart_decode import add_label_posteriors, viterbi
 from spectragram.inference.chart_forest import Posteriors
-from spectragram.inference.chart_prune import thin_forest
+from spectragram.inference.chart_prune import thin_with_posteriors
 from spectragram.inference.chart_rules import Forest
 from spectragram.inference.hashed import VERSION
 from spectragram.inference.rule_factors import (
@@ -55,6 +56,11 @@ OF_PARENTS = """
 OF_RULES = """
     n tb0  tk-1 tk0  tb0 tk0  tk-1 te-1  wk0  wk-1  wb0  we-1  tb-1 te0  tb-1  te0 wb-1  we0
 """
+PARENTS_AND_CLUSTERS = """
+    jk0  jk-1  lk0  lk-1  hk-1 hk0  jk-1 jk0  lk-1 lk0  jk0 jb0  jk0 je-1  jk-1 jk0 jb0  lb0 lk0  lk0 le-1
+"""
+RULES_AND_CLUSTERS = "jk0  jk-1  hk-1 hk0  jk0 tb0  jb0  je-1"
+"""More of them where there are word clusters."""
 RATE = 0.05
 """Step size of AdaGrad: on wsj-sample dev 0.1 is worse by 0.2 F1 and 0.02 needs more passes."""
 EPOCHS = 2
@@ -82,15 +88,7 @@ class GrammarForest(NamedTuple):
 
     def thinned(self) -> tuple[Forest, Posteriors]:
         """The likely part of the forest, and the posteriors of what it consists of."""
-        edges, links, items = self.posteriors[2:]
-        forest, number = self.forest, np.cumsum(items >= LEAST) - 1
-        number[items < LEAST] = -1
-        kept_edges = (edges >= LEAST) & (number[forest.edges[:, [0, 2, 3]]] >= 0).all(axis=1)
-        kept_links = (links >= LEAST) & (number[forest.links[:, [0, 2]]] >= 0).all(axis=1)
-        thin = thin_forest(forest, self.posteriors, LEAST)
-        return thin, self.posteriors._replace(
-            edges=edges[kept_edges], links=links[kept_links], items=items[number >= 0]
-        )
+        return thin_with_posteriors(self.forest, self.posteriors, LEAST)
 
 
 class Seen(NamedTuple):
@@ -144,6 +142,8 @@ class RuleFactors:
     ----------
     spans, parents, rules : tuple of str
     weights : float32 array, shape (2^b,)
+    paths : WordPaths or None
+        Of word clusters; the parser stores them with its words.
     atoms : three int64 arrays, shape (n_templates, n_atoms, 3)
         Column, place and offset of each atom, -1 where there is none.
     """
@@ -152,21 +152,25 @@ class RuleFactors:
     parents: tuple[str, ...]
     rules: tuple[str, ...]
     weights: np.ndarray
+    paths: WordPaths | None = field(default=None, repr=False, compare=False)
     atoms: tuple[np.ndarray, np.ndarray, np.ndarray] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_table(self.weights)
         if not (self.spans and self.parents and self.rules):
             raise ValueError("factors without templates")
+        require_paths(self.spans + self.parents + self.rules, self.paths)
         atoms = tuple(parse_templates(templates) for templates in (self.spans, self.parents, self.rules))
         object.__setattr__(self, "atoms", atoms)
 
     @classmethod
-    def empty(cls, n_tokens: int) -> Self:
+    def empty(cls, n_tokens: int, paths: WordPaths | None = None) -> Self:
         """The usual templates with weights of zero, and room for ``n_tokens``."""
+        listed = (TEMPLATES, OF_PARENTS, OF_RULES)
+        more = (OF_CLUSTERS, PARENTS_AND_CLUSTERS, RULES_AND_CLUSTERS) if paths is not None else ("", "", "")
+        spans, parents, rules = (split_templates(f"{one}\n{other}") for one, other in zip(listed, more, strict=True))
         # Rules and pairs of binarisations take about twice the room of brackets.
-        spans, parents, rules = map(split_templates, (TEMPLATES, OF_PARENTS, OF_RULES))
-        return cls(spans, parents, rules, empty_table(2 * n_tokens))
+        return cls(spans, parents, rules, empty_table(2 * n_tokens), paths)
 
     def places(self, seen: Seen) -> Places:
         """Where the features of a forest lie in the table."""
@@ -190,7 +194,7 @@ class RuleFactors:
 
         ``gold`` holds begin, end and label of the brackets of the tree, ``posteriors`` are averaged over all grammars.
         """
-        seen = Seen.of(SpanView.of(words, posteriors), found)
+        seen = Seen.of(SpanView.of(words, posteriors, self.paths), found)
         steps = _best_steps(seen, found.grammar, gold, tags)
         return None if steps is None else RuleExample(seen, *steps)
 
@@ -198,7 +202,7 @@ class RuleFactors:
         self, words: Sequence[str], posteriors: SpanPosteriors, forests: Sequence[GrammarForest]
     ) -> SpanPosteriors:
         """The averaged posteriors with the factors: those of the likely part of each forest change."""
-        view = SpanView.of(words, posteriors)
+        view = SpanView.of(words, posteriors, self.paths)
         spans, tags = posteriors.spans.copy(), posteriors.tags.copy()
         for found in forests:
             seen = Seen.of(view, found)
@@ -233,12 +237,12 @@ class RuleFactors:
         return templates | {"weights": self.weights, "version": np.array(VERSION)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Any]) -> Self:
+    def from_arrays(cls, arrays: dict[str, Any], paths: WordPaths | None = None) -> Self:
         """Inverse of :meth:`to_arrays`; raises ``ValueError`` for weights that belong to other hash functions."""
         if int(arrays["version"]) != VERSION:
             raise ValueError(f"features hashed by version {int(arrays['version'])}, not {VERSION}")
         spans, parents, rules = (tuple(arrays[name]) for name in ("spans", "parents", "rules"))
-        return cls(spans, parents, rules, arrays["weights"])
+        return cls(spans, parents, rules, arrays["weights"], paths)
 
 
 def scored(seen: Seen, places: Places, table: np.ndarray) -> Choices:

@@ -14,11 +14,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from spectragram.constituency.brackets import MBR_THRESHOLD, SpanPosteriors
-from spectragram.constituency.surface import COLUMNS, surface_columns
+from spectragram.constituency.surface import COLUMNS, OF_PATHS, surface_columns
+from spectragram.data.word_paths import WordPaths
 from spectragram.inference.chart_decode import best_brackets
 from spectragram.inference.span_factors import OWN, SpanPlaces, span_contexts, span_places
 
-__all__ = ["SpanView", "are_templates", "parse_templates"]
+__all__ = ["SpanView", "are_templates", "parse_templates", "require_paths"]
 
 PLACES, VALUES = "bek", "nfgmxpa"
 ATOM = re.compile(rf"[{COLUMNS}][{PLACES}][+-]?[0-9]{{1,2}}|[{VALUES}]")
@@ -48,6 +49,12 @@ def are_templates(listed: list[str]) -> bool:
     return all(one.strip() and all(map(ATOM.fullmatch, one.split())) for one in listed)
 
 
+def require_paths(templates: Sequence[str], paths: WordPaths | None) -> None:
+    """Raise ``ValueError`` if templates look at paths of words and there are none: kernels do not check any more."""
+    if paths is None and any(atom[0] in OF_PATHS for template in templates for atom in template.split()):
+        raise ValueError("templates of paths of words without these paths")
+
+
 class SpanView(NamedTuple):
     """A sentence with the tree that the grammars find, as features see it."""
 
@@ -58,14 +65,14 @@ class SpanView(NamedTuple):
     grades: np.ndarray  #: int64 (n + 1,): grade of each length
 
     @classmethod
-    def of(cls, words: Sequence[str], posteriors: SpanPosteriors) -> Self:
-        """How features see these words, given what the grammars say about them."""
+    def of(cls, words: Sequence[str], posteriors: SpanPosteriors, paths: WordPaths | None = None) -> Self:
+        """How features see these words, given what the grammars and word clusters say about them."""
         n, spans = len(words), posteriors.spans
         split = best_brackets(n, spans, MBR_THRESHOLD)
         label = np.where(spans.max(axis=1) > MBR_THRESHOLD, spans.argmax(axis=1), -1)
         tags = posteriors.tags.argmax(axis=1)
         grades = np.searchsorted(LENGTHS, np.arange(n + 1), side="right")
-        return cls(surface_columns(words, tags), split, label, tags, grades)
+        return cls(surface_columns(words, tags, paths), split, label, tags, grades)
 
     def places(self, spans: np.ndarray, atoms: np.ndarray, n_grades: int, size: int) -> SpanPlaces:
         """Where the features of ``spans`` (n_spans, 2) lie in a table of ``size`` weights."""

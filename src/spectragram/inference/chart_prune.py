@@ -11,6 +11,7 @@ recursion. :func:`thin_forest` prunes a forest once more, by the posteriors of a
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,7 +20,7 @@ from spectragram.inference.chart_coarse import CoarseChart, coarse_inside, span_
 from spectragram.inference.chart_forest import Posteriors
 from spectragram.inference.chart_rules import Forest, Rules, SpanMask, Weights, free_mask
 
-__all__ = ["coarse_forest", "thin_forest"]
+__all__ = ["coarse_forest", "thin_forest", "thin_with_posteriors"]
 
 SLACK = 1.0 - 1e-9
 """The posterior of an item is at least that of each of its edges; this factor keeps rounding from dropping it."""
@@ -27,6 +28,13 @@ SLACK = 1.0 - 1e-9
 BOTTOM, TOP, KEPT = np.int64(0), np.int64(1), np.int64(-1)
 """Layers of items, and the rule of a link that keeps its item. They have a type because numba compiles a kernel once
 more for every plain number that it is given."""
+
+
+class Bounds(NamedTuple):
+    """The largest outside value times weight of the rules over a span, by the children of the rule."""
+
+    of_pair: np.ndarray  #: float64 (n_pairs,), for the rows of ``Rules.pairs``
+    of_left: np.ndarray  #: float64 (n_symbols,), for left children; -1 where nobody has asked yet
 
 
 @njit(cache=True, nogil=True)
@@ -54,6 +62,7 @@ def _prune(
     n = int((math.sqrt(8.0 * n_cells + 1.0) - 1.0) / 2.0 + 0.5)
     outside = np.zeros((n_cells, n_symbols))
     under = np.empty(n_symbols)
+    bounds = Bounds(np.empty(len(rules.pairs)), np.empty(n_symbols))
     items, links, edges = np.empty((256, 4), np.int32), np.empty((256, 4), np.int32), np.empty((1024, 4), np.int32)
     n_items: int = np.int64(0)  # type: ignore[assignment]
     n_links = n_edges = n_items
@@ -72,8 +81,10 @@ def _prune(
             items, n_items, links, n_links = _open_span(
                 rules, weights, chart, outside, under, i, j, threshold, mask, items, n_items, links, n_links
             )
-            if n_items > before:
-                edges, n_edges = _split_span(rules, weights, chart, outside, under, i, j, threshold, edges, n_edges)
+            if n_items > before and length > 1:
+                edges, n_edges = _split_span(
+                    rules, weights, chart, outside, under, bounds, i, j, threshold, edges, n_edges
+                )
     return items[:n_items], edges[:n_edges], links[:n_links]
 
 
@@ -129,12 +140,25 @@ def _open_span(
 
 
 @njit(cache=True, nogil=True)
+def _find_bounds(rules: Rules, weights: Weights, under: np.ndarray, bounds: Bounds, b: int) -> None:
+    """Bounds for left child b in a span whose bottom items have the outside values ``under``."""
+    bounds.of_left[b] = 0.0
+    for pair in range(rules.left_start[b], rules.left_start[b + 1]):
+        largest = 0.0
+        for r in range(rules.pairs[pair, 1], rules.pairs[pair + 1, 1]):
+            largest = max(largest, under[rules.by_children[r, 0]] * weights.by_children[r])
+        bounds.of_pair[pair] = largest
+        bounds.of_left[b] = max(bounds.of_left[b], largest)
+
+
+@njit(cache=True, nogil=True)
 def _split_span(
     rules: Rules,
     weights: Weights,
     chart: CoarseChart,
     outside: np.ndarray,
     under: np.ndarray,
+    bounds: Bounds,
     i: int,
     j: int,
     threshold: float,
@@ -144,9 +168,7 @@ def _split_span(
     """Likely edges of a span; adds their share to the outside values of their children."""
     top, exponent, active, n_active = chart.top, chart.exponent, chart.active, chart.n_active
     pairs, left_start, by_children = rules.pairs, rules.left_start, rules.by_children
-    largest = 0.0
-    for a in range(len(under)):
-        largest = max(largest, under[a])
+    bounds.of_left[:] = -1.0
     for k in range(i + 1, j):
         left, right = span_id(i, k), span_id(k, j)
         if n_active[left] == 0 or n_active[right] == 0:
@@ -155,13 +177,14 @@ def _split_span(
         top_left, top_right, outside_right = top[left], top[right], outside[right]
         for b in active[left, : n_active[left]]:
             value_b = top_left[b] * factor
-            if 2.0 * value_b * largest < threshold:
+            if bounds.of_left[b] < 0.0:
+                _find_bounds(rules, weights, under, bounds, b)
+            if 2.0 * value_b * bounds.of_left[b] < threshold:
                 continue  # scaled top values never reach 2
             for pair in range(left_start[b], left_start[b + 1]):
                 c = pairs[pair, 0]
                 value = value_b * top_right[c]
-                # Weights are at most 1: this bounds the posteriors of all rules with these children.
-                if value <= 0.0 or value * largest < threshold:
+                if value <= 0.0 or value * bounds.of_pair[pair] < threshold:
                     continue
                 for r in range(pairs[pair, 1], pairs[pair + 1, 1]):
                     above = under[by_children[r, 0]] * weights.by_children[r]
@@ -294,3 +317,13 @@ def _thin(
 def thin_forest(forest: Forest, posteriors: Posteriors, threshold: float) -> Forest:
     """The part of a forest whose items, edges and links have at least this posterior under a probabilistic model."""
     return Forest(*_thin(forest, posteriors.edges, posteriors.links, posteriors.items, threshold))
+
+
+def thin_with_posteriors(forest: Forest, posteriors: Posteriors, threshold: float) -> tuple[Forest, Posteriors]:
+    """That part of a forest, and the posteriors of what it consists of."""
+    edges, links, items = posteriors[2:]
+    is_kept = items >= threshold
+    kept_edges = (edges >= threshold) & is_kept[forest.edges[:, [0, 2, 3]]].all(axis=1)
+    kept_links = (links >= threshold) & is_kept[forest.links[:, [0, 2]]].all(axis=1)
+    left = posteriors._replace(edges=edges[kept_edges], links=links[kept_links], items=items[is_kept])
+    return thin_forest(forest, posteriors, threshold), left

@@ -157,9 +157,9 @@ class Operators(NamedTuple):
     state_start : int64 array, shape (n_symbols + 1,)
         Symbol a owns ``state_start[a]:state_start[a + 1]`` of ``kept`` and ``root``.
     binary_start : int64 array, shape (n_binary + 1,)
-    binary : float64 array
+    binary : float64 array; float32 after training
         Tensor of rule a -> b c, as parent, left, right.
-    binary_up : float64 array
+    binary_up : like binary
         The same tensors as left, right, parent, so that the inside pass, too, reads memory in order.
     unary_start : int64 array, shape (n_unary + 1,)
     unary : float64 array
@@ -180,9 +180,14 @@ class Operators(NamedTuple):
     root: np.ndarray
 
     def rounded(self) -> Operators:
-        """The same operators with weights in single precision, as model files hold them."""
-        names = ("binary", "binary_up", "unary", "kept", "root")
-        return self._replace(**{name: getattr(self, name).astype(np.float32).astype(np.float64) for name in names})
+        """The same operators with weights in single precision, as model files hold them.
+
+        Charts read tensors from memory most of their time, so these are float32. What is small stays float64, which
+        holds the same numbers.
+        """
+        narrow = {name: getattr(self, name).astype(np.float32) for name in ("binary", "binary_up")}
+        small = {name: getattr(self, name).astype(np.float32) for name in ("unary", "kept", "root")}
+        return self._replace(**narrow, **{name: part.astype(np.float64) for name, part in small.items()})
 
 
 def make_operators(
