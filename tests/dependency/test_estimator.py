@@ -395,3 +395,15 @@ def test_marginals_that_make_no_tree_still_give_one():
     assert find_tree_problem(chart.best_heads()) is None
     assert chart.best_heads()[:2].tolist() == [0, 1]
     assert all(find_tree_problem(heads) is None for heads in chart.k_best_heads(2))
+
+
+@pytest.mark.parametrize("learner", ["spectral+em", "spectral"])
+def test_confidences_of_heads_are_those_of_the_distributions(learner: str) -> None:
+    """With the learner ``spectral`` some marginals are negative."""
+    model = DependencyParser(3, learner=learner, max_iter=2, factors=False).fit(TRAIN[:60]).model_
+    charts = [chart for chart, _ in model.parse(model.alphabet.encode(TEST[:20]))]
+    assert any(chart.n_negative for chart in charts) == (learner == "spectral")
+    for chart in charts:
+        heads = chart.best_heads()
+        wanted = chart.head_distributions()[np.arange(len(heads)), heads]
+        np.testing.assert_allclose(chart.confidences(heads), wanted, atol=1e-9)

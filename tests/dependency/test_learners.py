@@ -157,6 +157,8 @@ def test_minimal_mass_discards_states() -> None:
 
 
 def test_small_treebanks_get_few_states_unless_told_otherwise() -> None:
-    asked, given = settings_of(DependencyParser()), settings_of(DependencyParser(8))
+    asked, given = settings_of(DependencyParser(words=False)), settings_of(DependencyParser(8))
     assert asked.states_for(49_999) == 4 < asked.states_for(50_000) == given.states_for(100) == 8
+    assert settings_of(DependencyParser()).states_for(50_000) == 4, "with words there are factors of siblings"
+    assert settings_of(DependencyParser(factors=False)).states_for(50_000) == 8
     assert settings_of(DependencyParser(preset="fast")).states_for(10**6) == 4

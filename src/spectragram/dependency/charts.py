@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,9 +37,11 @@ class Chart:
     arcs: np.ndarray
     stops: np.ndarray
 
-    @property
+    @cached_property
     def n_negative(self) -> int:
         """Number of negative marginals of roots and arcs."""
+        if self.roots.min() >= -ROUNDING and self.arcs.min() >= -ROUNDING:
+            return 0
         return int((self.roots < -ROUNDING).sum() + (self.arcs < -ROUNDING).sum())
 
     def log_marginals(self, mask: ArcMask | None = None, least: float = FLOOR) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +69,16 @@ class Chart:
             if len(trees) and trees[0, 0] >= 0:
                 return trees
         raise AssertionError("a mask that leaves no tree is refused before")
+
+    def confidences(self, heads: np.ndarray) -> np.ndarray:
+        """P(head) of these heads of all words, (n,), as in :meth:`head_distributions`."""
+        words = np.arange(len(heads))
+        if self.n_negative:
+            return self.head_distributions()[words, heads]
+        # Marginals of a word sum to one.
+        above = np.maximum(heads - 1, 0)
+        found = np.where(heads > 0, self.arcs[(words > above).astype(int), above, np.abs(words - above)], self.roots)
+        return np.maximum(found, 0.0)
 
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""

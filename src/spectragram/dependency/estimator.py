@@ -46,7 +46,7 @@ class DependencyParser(Estimator):
     ----------
     n_states : int, optional
         Hidden states of each head automaton. Default: that of the preset, but at most 4 for treebanks of fewer than
-        50,000 words.
+        50,000 words, and with factors that look at words.
     learner : str
         How automata are learned: ``spectral+em`` (EM from a spectral start; the most accurate), ``em`` (EM from a
         random start), ``spectral`` (no iterations), or the deterministic baselines ``det+f`` and ``det``.

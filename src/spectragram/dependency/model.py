@@ -218,8 +218,7 @@ class Model:
         """The best tree of a chart, with relations and lost heads."""
         heads = chart.best_heads(None if known is None else known.mask)
         parse = self.completed(columns, heads, known)
-        words = np.arange(len(heads))
-        confidence = chart.head_distributions()[words, heads]
+        confidence = chart.confidences(heads)
         if known is not None:
             confidence[known.heads >= 0] = 1.0
         return replace(parse, head_confidence=confidence, n_negative=chart.n_negative, fell_back=fell_back)
