@@ -41,6 +41,14 @@ def test_raw_text_becomes_annotated_text(pipeline: Pipeline) -> None:
     assert from_words["las"] <= from_tags["las"] + 3
 
 
+def test_scoring_from_tags_works_where_gold_has_one_column_of_them(pipeline: Pipeline) -> None:
+    full = pipeline.evaluate(TEST, start="tags")
+    for lacking in ("xpos", "upos"):
+        scores = pipeline.evaluate(without(TEST, lacking), start="tags")
+        assert scores[lacking] == 100  # nothing is not compared with a guess
+        assert scores["las"] > full["las"] - 10
+
+
 def test_what_the_treebank_says_of_the_text_comes_back(pipeline: Pipeline) -> None:
     sentence = pipeline("The dog didn't sleep.")[0]
     assert [row[0] for row in sentence.rows] == ["1", "2", "3-4", "3", "4", "5", "6"]
