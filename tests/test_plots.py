@@ -75,6 +75,13 @@ def test_ticks_are_round_and_inside() -> None:
     assert nice_ticks(3, 3) != []
 
 
+def test_an_axis_over_many_powers_of_ten_leaves_room_between_its_ticks() -> None:
+    root = parse(line_chart({"a": [(1.0, 1e-4), (1000.0, 1e80)]}, log_x=True, log_y=True))
+    places = sorted(float(text.get("y", "0")) for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "end")
+    assert len(places) >= 5
+    assert min(b - a for a, b in zip(places, places[1:], strict=False)) > 15
+
+
 def test_mix_and_width() -> None:
     assert mix(0.5, "#000000", "#ffffff") == "#808080"
     assert mix(7) == "#2563eb"
