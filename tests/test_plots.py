@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_an_axis_over_many_powers_of_ten_leaves_room_between_its_ticks() -> None
     root = parse(line_chart({"a": [(1.0, 1e-4), (1000.0, 1e80)]}, log_x=True, log_y=True))
     places = sorted(float(text.get("y", "0")) for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "end")
     assert len(places) >= 5
-    assert min(b - a for a, b in zip(places, places[1:], strict=False)) > 15
+    assert min(b - a for a, b in itertools.pairwise(places)) > 15
 
 
 def test_mix_and_width() -> None:
