@@ -30,7 +30,7 @@ FENCE = re.compile(r"^```([^`\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FILES = re.compile(r"<!-- files: (.*?) -->", re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 NEEDS = re.compile(r"# needs: (.*)")
-PROGRESS = re.compile(r"^[\w -]+: (?:\d+(?: of \d+| steps)?, )?\d+ s(?:, .*)?\n", re.MULTILINE)
+PROGRESS = re.compile(r"^[\w -]+: (?:[\d,]+(?: of [\d,]+| done)?, )?\d+ s(?:, .*)?\n", re.MULTILINE)
 """A line of progress, which a slow machine shows and a fast one does not."""
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 

@@ -16,6 +16,7 @@ from spectragram.automata.wfa import WFA
 from spectragram.cli import main
 from spectragram.data import Sentence, parse_tree, write_conllu
 from spectragram.data.trees import Tree
+from spectragram.estimator import Predictions
 from spectragram.spectral import find_subspace
 from spectragram.synthetic import english_dependencies, english_tagged, english_treebank, english_trees
 
@@ -43,6 +44,28 @@ def test_sentences_with_heads_are_drawn() -> None:
     assert all(word in words_in(sentence._repr_svg_()) for word in ("dogs", "bark", "nsubj"))
     assert Sentence.from_words(["dogs", "bark"])._repr_svg_() is None
     assert Sentence.from_words([])._repr_svg_() is None
+
+
+def places_of(svg: str | None) -> dict[str, float]:
+    assert svg is not None
+    return {text.text or "": float(text.get("x", "0")) for text in ElementTree.fromstring(svg).iter() if text.get("x")}
+
+
+def test_sentences_run_in_the_direction_of_their_script() -> None:
+    for words, backwards in ((["dogs", "bark", "."], False), (["\u05db\u05dc\u05d1", "\u05d9\u05e9\u05df", "."], True)):
+        places = places_of(Sentence.from_words(words, head=["2", "0", "2"])._repr_svg_())
+        order = sorted(words, key=places.__getitem__)
+        assert order == (words[::-1] if backwards else words)
+
+
+def test_predictions_show_the_pictures_of_the_first_answers() -> None:
+    sentence = Sentence.from_words(["dogs", "bark"], head=["2", "0"])
+    shown = Predictions([sentence] * 12)._repr_html_()
+    assert shown is not None
+    assert (shown.count("<svg"), "and 2 more" in shown) == (10, True)
+    assert Predictions([["DET", "NOUN"]])._repr_html_() is None
+    assert Predictions([Sentence.from_words(["dogs"])])._repr_html_() is None
+    assert Predictions()._repr_html_() is None
 
 
 def test_automata_and_subspaces_are_drawn() -> None:

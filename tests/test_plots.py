@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,13 @@ def test_ticks_are_round_and_inside() -> None:
     assert nice_ticks(0, 1) == [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     assert nice_ticks(81.2, 86.9) == [82.0, 84.0, 86.0]
     assert nice_ticks(3, 3) != []
+
+
+def test_an_axis_over_many_powers_of_ten_leaves_room_between_its_ticks() -> None:
+    root = parse(line_chart({"a": [(1.0, 1e-4), (1000.0, 1e80)]}, log_x=True, log_y=True))
+    places = sorted(float(text.get("y", "0")) for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "end")
+    assert len(places) >= 5
+    assert min(b - a for a, b in itertools.pairwise(places)) > 15
 
 
 def test_mix_and_width() -> None:

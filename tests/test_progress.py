@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from spectragram.engine.progress import listening, progress
+from spectragram.engine.progress import _Pace, listening, progress
 
 
 class Terminal(io.StringIO):
@@ -70,7 +70,7 @@ def test_long_work_writes_plain_lines_with_rate_and_time_left(monkeypatch: pytes
     monkeypatch.setattr("sys.stderr", stream)
     run_slowly(monkeypatch)
     *_, last = stream.getvalue().splitlines()
-    assert re.fullmatch(r"EM: 3 of 4, 0 s, [\d.e+]+/s, 0 s left", last)
+    assert re.fullmatch(r"EM: 3 of 4, 0 s, [\d.,]+/s, 0 s left", last)
 
 
 def test_work_of_unknown_length_counts_its_steps(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,14 @@ def test_work_of_unknown_length_counts_its_steps(monkeypatch: pytest.MonkeyPatch
     with progress("tokeniser") as report:
         time.sleep(0.05)
         report(98)
-    assert re.fullmatch(r"tokeniser: 98 steps, 0 s, [\d.e+]+/s", stream.getvalue().splitlines()[-1])
+    assert re.fullmatch(r"tokeniser: 98 done, 0 s, [\d.,]+/s", stream.getvalue().splitlines()[-1])
+
+
+def test_large_numbers_are_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    pace = _Pace("words", None)
+    pace.report(24_000)
+    monkeypatch.setattr("time.monotonic", lambda: pace.started + 10)
+    assert str(pace) == "words: 24,000 done, 10 s, 2,400/s"
 
 
 def test_a_step_that_takes_long_is_shown_before_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -323,6 +323,8 @@ class Predictions(list[Answer]):
         super().__init__(answers)
         self.diagnostics: dict[str, int] = dict(diagnostics or {})
 
+    _repr_html_ = shown_by("predictions_html")
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = np.empty(len(self), object)
         for number, answer in enumerate(self):

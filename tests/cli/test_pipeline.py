@@ -78,6 +78,12 @@ def test_unknown_input_is_refused_by_its_option(files: Path, capsys: pytest.Capt
     assert "--input pdf is unknown; choose one of auto, raw" in capsys.readouterr().err
 
 
+def test_a_recipe_is_refused_by_what_it_is(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--recipe", "paper", "--out", str(files / "other")]
+    assert main(["train", "pipeline", str(files / "test.conllu"), *wanted]) == 2
+    assert "none of the papers describes models of the kind pipeline" in capsys.readouterr().err
+
+
 def test_inspect_draws_the_sentences_of_a_text(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = files / "page.html"
     options = ["--html", str(page), "--parse", str(files / "test.txt")]

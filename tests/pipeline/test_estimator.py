@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from spectragram.data import Sentence, read_conllu, write_conllu
@@ -39,6 +40,14 @@ def test_raw_text_becomes_annotated_text(pipeline: Pipeline) -> None:
     bare = without(TEST, "feats")  # no features at all, which are right then
     assert pipeline.evaluate(bare, start="tags")["ufeats"] == 100
     assert from_words["las"] <= from_tags["las"] + 3
+
+
+def test_scoring_from_tags_works_where_gold_has_one_column_of_them(pipeline: Pipeline) -> None:
+    full = pipeline.evaluate(TEST, start="tags")
+    for lacking in ("xpos", "upos"):
+        scores = pipeline.evaluate(without(TEST, lacking), start="tags")
+        assert scores[lacking] == 100  # nothing is not compared with a guess
+        assert scores["las"] > full["las"] - 10
 
 
 def test_what_the_treebank_says_of_the_text_comes_back(pipeline: Pipeline) -> None:
@@ -88,6 +97,17 @@ def test_holes_are_filled_and_the_rest_of_the_column_is_kept(pipeline: Pipeline)
 
 
 LACKING = [("xpos",), ("lemma", "feats"), ("upos",), ("head", "deprel"), ("upos", "xpos", "feats", "lemma"), COLUMNS]
+
+
+def test_relations_are_found_where_all_heads_are_known(pipeline: Pipeline) -> None:
+    bare = without(TEST, "deprel")
+    found = pipeline.predict(bare)
+    assert [sentence.heads.tolist() for sentence in found] == [sentence.heads.tolist() for sentence in TEST]
+    pairs = [pair for a, b in zip(found, TEST, strict=True) for pair in zip(a.deprels, b.deprels, strict=True)]
+    assert np.mean([ours == gold for ours, gold in pairs]) > 0.8
+    twisted = bare[0].with_columns(head=["2", "1", *(["1"] * (len(bare[0]) - 2))])
+    with pytest.raises(InputError, match="cycle"):
+        pipeline.predict([twisted])
 
 
 @pytest.mark.parametrize("missing", LACKING)

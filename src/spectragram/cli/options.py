@@ -25,10 +25,10 @@ from spectragram.kinds import Kind
 Data = Annotated[str, typer.Argument(metavar="DATA", help="Training data, plain or .gz; - is standard input.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file that 'train' wrote.")]
 Input = Annotated[str, typer.Argument(metavar="[INPUT]", help="Input file, plain or .gz; - is standard input.")]
-Gold = Annotated[str, typer.Argument(metavar="GOLD", help="Data with the right answers.")]
+Gold = Annotated[str, typer.Argument(metavar="GOLD", help="Data with gold annotation.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")]
 OutText = Annotated[Path | None, typer.Option("--out", "-o", help="File to write; default standard output.")]
-States = Annotated[int | None, typer.Option("--states", min=1, help="Hidden states, at most.")]
+States = Annotated[int | None, typer.Option("--states", min=1, help="Maximum number of hidden states.")]
 Dev = Annotated[str | None, typer.Option("--dev", help="Held-out data for early stopping and choices.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Same data, same seed, same model.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processor cores to use; -1 means all.")]
@@ -49,9 +49,9 @@ Cluster = Annotated[
         "--cluster", metavar="WHERE", help="Work on a Dask cluster: tcp://scheduler:8786, or local:4 workers."
     ),
 ]
-ITERATIONS = typer.Option("--iterations", min=0, help="EM iterations, at most.")
+ITERATIONS = typer.Option("--iterations", min=0, help="Maximum number of EM iterations.")
 Iterations = Annotated[int | None, ITERATIONS]
-Models = Annotated[int | None, typer.Option("--models", min=1, help="Models that vote.")]
+Models = Annotated[int | None, typer.Option("--models", min=1, help="Number of models in the ensemble.")]
 Clusters = Annotated[
     Path | None,
     typer.Option(
@@ -66,7 +66,7 @@ Memory = Annotated[
 ]
 Resume = Annotated[
     bool,
-    typer.Option("--resume", help="Keep what is done in OUT.unfinished, and go on from there if it was interrupted."),
+    typer.Option("--resume", help="Keep finished work in OUT.unfinished, and continue there after an interruption."),
 ]
 Html = Annotated[Path | None, typer.Option("--html", help="Write a self-contained page with pictures.")]
 Constrained = Annotated[
@@ -255,6 +255,13 @@ def _trained(
         return plan.instead(data, jobs, not quiet)
     run_time = {"preset": preset, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     estimator: Any = kind.estimator_class()(**plan.parameters, **run_time)
-    estimator.set_params(**({} if recipe is None else {"recipe": recipe}), **given_parameters(set_ or []))
+    if recipe is not None:
+        if "recipe" not in estimator.get_params():
+            raise InputError(
+                f"none of the papers describes models of the kind {kind.name}, so they have no recipe",
+                remedy="leave --recipe out",
+            )
+        estimator.set_params(recipe=recipe)
+    estimator.set_params(**given_parameters(set_ or []))
     held_out = None if dev is None else plan.read(estimator, dev)
     return estimator.fit(plan.read(estimator, data), dev=held_out, **plan.fitting)

@@ -130,14 +130,16 @@ class _Pace:
     def rate(self) -> str:
         """Steps in a second; in a minute if there are few."""
         pace = self.done / max(self.seconds, 1e-9)
-        return "" if self.done == 0 else f"{pace:.3g}/s" if pace >= 1 else f"{60 * pace:.3g}/min"
+        if self.done == 0:
+            return ""
+        return f"{pace:,.0f}/s" if pace >= 100 else f"{pace:.3g}/s" if pace >= 1 else f"{60 * pace:.3g}/min"
 
     def __str__(self) -> str:
         """One line: what is done, the rate, and the time left if it is known."""
         parts = [f"{self.seconds:.0f} s"]
         if self.done:
-            of = " steps" if self.total is None else f" of {self.total}"
-            parts = [f"{self.done}{of}", *parts, self.rate]
+            of = " done" if self.total is None else f" of {self.total:,}"
+            parts = [f"{self.done:,}{of}", *parts, self.rate]
             if self.total is not None and self.done < self.total:
                 parts.append(f"{(self.total - self.done) * self.seconds / self.done:.0f} s left")
         return f"{self.what}: " + ", ".join(part for part in (*parts, self.facts) if part)

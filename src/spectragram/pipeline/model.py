@@ -167,8 +167,13 @@ def _keeping(given: Sentence, annotated: Sentence, columns: Collection[str]) -> 
 
 
 def _parsed(sentences: Sequence[Sentence], parser: DependencyParser) -> list[Sentence]:
-    """Heads and relations for the sentences that do not have a head for every word already."""
-    open_ones = [number for number, sentence in enumerate(sentences) if (sentence.heads < 0).any()]
+    """Heads and relations for the sentences that do not have them for every word already."""
+    relates = any(name != "_" for name in parser.model_.labels.names)  # some treebanks have heads alone
+    open_ones = [
+        number
+        for number, sentence in enumerate(sentences)
+        if (sentence.heads < 0).any() or (relates and "_" in sentence.deprels)
+    ]
     found = list(sentences)
     parsed = parser.predict([with_tags(sentences[n]) for n in open_ones], constrained=True)
     for number, sentence in zip(open_ones, parsed, strict=True):

@@ -31,6 +31,8 @@ STEPS = (1, 2, 2.5, 5, 10)
 """Distances between ticks, up to a power of ten."""
 ROUNDING = 1e-9
 """Keeps ticks at the ends of an axis in spite of rounding errors; any tiny value does."""
+MOST_POWERS = 10
+"""Powers of ten at which a logarithmic axis has ticks; in the height of a chart more would touch each other."""
 COSINE = 0.75
 """Height of a label at 45 degrees over its width: cos 45 = 0.71, and a little room."""
 
@@ -74,7 +76,8 @@ class _Axis:
         if not self.log:
             return nice_ticks(self.low, self.high)
         # Less than three powers of ten would give too few ticks.
-        powers = range(math.floor(self.low), math.ceil(self.high) + 1)
+        apart = math.ceil((self.high - self.low) / MOST_POWERS)
+        powers = range(math.floor(self.low / apart) * apart, math.ceil(self.high) + 1, apart)
         steps = (1, 2, 5) if self.high - self.low < 3 else (1,)
         ticks = [s * 10.0**p for p in powers for s in steps]
         return [t for t in ticks if self.low <= math.log10(t) <= self.high]

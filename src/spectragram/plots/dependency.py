@@ -11,7 +11,7 @@ from spectragram.dependency import DependencyParser
 from spectragram.dependency.inspection import DIRECTIONS, frequent_modifiers, head_dfa
 from spectragram.plots.automata import LEGEND, draw_automaton, graph_of_dfa
 from spectragram.plots.page import html_page, html_table, summary_table
-from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, mix, text_width
+from spectragram.plots.svg import INK, MUTED, PALETTE, Drawing, is_right_to_left, mix, text_width
 
 __all__ = ["dependency_page", "draw_dependencies"]
 
@@ -26,6 +26,7 @@ def draw_dependencies(
 ) -> Drawing:
     """Draw the words in a row, and an arc from every head to its modifier with the relation on it.
 
+    Words of a script that runs from right to left stand in that order.
     Improbable arcs are pale if their ``probabilities`` (n,) are given; arcs that differ from ``gold`` heads are red.
     """
     heads = sentence.heads.tolist()
@@ -36,6 +37,9 @@ def draw_dependencies(
         for form, tag, relation in zip(sentence.forms, tags, relations, strict=True)
     ]
     centres = MARGIN + np.cumsum(widths) - np.array(widths) / 2
+    backwards = is_right_to_left(sentence.forms)
+    if backwards:
+        centres = 2 * MARGIN + sum(widths) - centres
     levels = _levels(heads)
     top = MARGIN + (22.0 if title else 0.0)
     base = top + LEVEL * (max(levels) + 1)
@@ -57,7 +61,7 @@ def draw_dependencies(
             drawing.text(x + 4, top + 10, relations[word] or "root", 10, fill=MUTED, tip=tip)
             continue
         # Arcs leave a head a little beside its middle, so that those of its two sides do not touch.
-        start = float(centres[head - 1]) + (4 if word > head - 1 else -4)
+        start = float(centres[head - 1]) + (4 if (word > head - 1) != backwards else -4)
         drawing.path(
             f"M{start:.1f},{base - 4:.1f} C{start:.1f},{handle:.1f} {x:.1f},{handle:.1f} {x:.1f},{base - 4:.1f}",
             colour,

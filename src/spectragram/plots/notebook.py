@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from spectragram.estimator import Estimator
     from spectragram.spectral.subspace import Subspace
 
-__all__ = ["automaton_svg", "dfa_svg", "model_html", "sentence_svg", "subspace_svg", "tree_svg"]
+__all__ = ["automaton_svg", "dfa_svg", "model_html", "predictions_html", "sentence_svg", "subspace_svg", "tree_svg"]
 
 MAX_WORDS, MAX_DEPTH, MAX_STATES = 200, 100, 20
 """Larger objects are shown as text, since nobody could read their pictures. Chosen by hand."""
+PICTURES = 10
+"""Answers that are drawn below each other; who wants to see more asks for them. Chosen by hand."""
 PICTURE_LABELS = 12
 """Bars in the picture of a model, few enough to fit beside its summary. Chosen by hand."""
 PICTURE_DEPTH = 3
@@ -43,6 +46,16 @@ def sentence_svg(sentence: Sentence) -> str | None:
     heads = sentence.heads
     drawable = 0 < len(heads) <= MAX_WORDS and bool((heads >= 0).all())
     return str(draw_dependencies(sentence)) if drawable else None
+
+
+def predictions_html(answers: Sequence[Any]) -> str | None:
+    """The pictures of the first answers below each other, or None if they have no pictures."""
+    drawn = [draw() for answer in answers[:PICTURES] if (draw := getattr(answer, "_repr_svg_", None)) is not None]
+    if not drawn or None in drawn:
+        return None
+    more = len(answers) - len(drawn)
+    rest = f"<p>and {more} more</p>" if more else ""
+    return "".join(f'<div style="overflow-x: auto">{picture}</div>' for picture in drawn) + rest
 
 
 def automaton_svg(wfa: WFA) -> str | None:

@@ -7,7 +7,8 @@ the picture nor add markup to it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -48,6 +49,16 @@ def _width_in_ems(character: str) -> float:
     if ord(character) > _FIRST_IDEOGRAPH:
         return 1.0
     return 0.68 if character.isupper() else 0.58
+
+
+def is_right_to_left(words: Iterable[str]) -> bool:
+    """Whether a text runs from right to left: its first letter with a direction decides.
+
+    >>> is_right_to_left(["(", "\u05d0\u05d1"]), is_right_to_left(["a", "\u05d0"])
+    (True, False)
+    """
+    directions = (unicodedata.bidirectional(character) for word in words for character in word)
+    return next((direction for direction in directions if direction in ("L", "R", "AL")), "L") != "L"
 
 
 def mix(share: float, low: str = "#ffffff", high: str = "#2563eb") -> str:

@@ -55,11 +55,12 @@ def _theorems(report: Report) -> None:
     curves: dict[str, list[tuple[float, float]]] = {}
     for m in (1, 2, 3):
         found = report.cell(f"theorems/{m}", partial(_errors, m, sizes))
-        rows.append([f"{m} state" + "s" * (m > 1), f"{found['exact']:.1e}", *(f"{e:.3f}" for e in found["counted"])])
-        curves[f"{m} states"] = list(zip(map(float, sizes), found["counted"], strict=True))
+        name = f"{m} state" + "s" * (m > 1)
+        rows.append([name, f"{found['exact']:.1e}", *(f"{e:.3f}" for e in found["counted"])])
+        curves[name] = list(zip(map(float, sizes), found["counted"], strict=True))
     report.table(["", "exact moments", *(f"{n:,} trees" for n in sizes)], rows)
     exact = max(float(row[1]) for row in rows)
-    slopes = {name: _slope(curve) for name, curve in curves.items() if name != "1 states"}
+    slopes = {name: _slope(curve) for name, curve in curves.items() if name != "1 state"}
     anchor = curves["2 states"][-1]
     curves["1 / sqrt(trees)"] = [(n, anchor[1] * (anchor[0] / n) ** 0.5) for n in map(float, sizes)]
     bound = report.cell("theorems/bound", partial(_bounds, sizes))

@@ -59,7 +59,7 @@ export function analyseView(main, there) {
     el("option", { value: model.name }, `${model.name} — ${TASKS[model.kind] ?? model.kind}`)));
   const before = sessionStorage.getItem("model");
   if (there.models.some((model) => model.name === before)) choice.value = before;
-  const text = el("textarea", { id: "text", rows: "3", placeholder: "One sentence a line. Ctrl+Enter analyses." });
+  const text = el("textarea", { id: "text", rows: "3", dir: "auto", placeholder: "One sentence a line. Ctrl+Enter analyses." });
   text.value = kept;
   const spaces = el("input", { type: "checkbox", id: "spaces" });
   const results = el("div", { id: "results", "aria-live": "polite" });

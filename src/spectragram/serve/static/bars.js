@@ -11,7 +11,7 @@ function gridStep(largest) {
 /** Bits of every word, and of the end of the sentence where the model predicts it. */
 export function drawSurprisal(picture) {
   const words = picture.words.map(shortened);
-  const names = picture.bits.length > words.length ? [...words, "⏹"] : words;
+  const names = picture.bits.length > words.length ? [...words, "(end)"] : words;
   const largest = Math.max(1, ...picture.bits.filter((bits) => bits !== null));
   const tall = 150, base = tall + 26;
   const widths = names.map((name) => Math.max(textWidth(name, 15) + 16, 40));

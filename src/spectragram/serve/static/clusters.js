@@ -7,7 +7,7 @@ export function clustersView(main, there) {
   const models = there.models.filter((model) => model.kind === "clusters");
   const choice = el("select", { "aria-label": "Model" }, models.map((model) => el("option", {}, model.name)));
   const words = el("datalist", { id: "words" });
-  const search = el("input", { id: "word", type: "search", list: "words", placeholder: "A word", autocomplete: "off" });
+  const search = el("input", { id: "word", type: "search", dir: "auto", list: "words", placeholder: "A word", autocomplete: "off" });
   const found = el("div", { id: "found", "aria-live": "polite" });
   const tree = el("div", { id: "nodes" });
 
@@ -53,7 +53,7 @@ export function clustersView(main, there) {
       el("span", { class: "some" }, node.words.join(" "), node.size > node.words.length ? el("small", {}, ` … ${node.size} words`) : null),
       children(node).length ? el("ul", {}, children(node).map(draw)) : null);
     show(tree, el("section", { class: "card" },
-      el("h3", {}, "The tree at ", el("code", {}, path || "its root"),
+      el("h3", {}, ...(path ? ["The tree at ", el("code", {}, path)] : ["The whole tree"]),
         path ? el("button", { type: "button", class: "quiet", onclick: () => branch(path.slice(0, -1)) }, "one level up") : null),
       el("ul", { class: "branch" }, draw(about.nodes[0]))));
   }

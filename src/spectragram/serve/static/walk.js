@@ -25,7 +25,7 @@ function stateStrip(values) {
 export function walkView(main, there) {
   const models = there.models.filter((model) => model.kind === "automaton" || model.kind === "lm");
   const choice = el("select", { "aria-label": "Model" }, models.map((model) => el("option", { value: model.name }, `${model.name} (${model.kind})`)));
-  const prefix = el("input", { id: "prefix", type: "text", placeholder: "Symbols with spaces between them; empty is the beginning", autocomplete: "off" });
+  const prefix = el("input", { id: "prefix", type: "text", dir: "auto", placeholder: "Symbols with spaces between them; empty is the beginning", autocomplete: "off" });
   const steps = el("div", { id: "steps" });
   let asked = 0;
 
