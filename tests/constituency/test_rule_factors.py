@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import spectragram as sg
-from spectragram.constituency.brackets import SpanPosteriors
+from spectragram.constituency.answers import decode
+from spectragram.constituency.brackets import MBR_THRESHOLD, SpanPosteriors
 from spectragram.constituency.model import Grammar
 from spectragram.constituency.parsing import average_posteriors
-from spectragram.constituency.rule_factors import RuleExample, RuleFactors, learn_rule_factors, scored
+from spectragram.constituency.rule_factors import THRESHOLD, RuleExample, RuleFactors, learn_rule_factors, scored
+from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.trees import Tree
 from spectragram.errors import ModelFileError
 from spectragram.inference.chart_coarse import span_id
@@ -120,6 +122,18 @@ def test_the_parser_has_them_and_they_are_in_the_file(complete: sg.ConstituencyP
     for ours, theirs in zip(complete.marginals(sentences), loaded.marginals(sentences), strict=True):
         np.testing.assert_array_equal(ours.spans, theirs.spans)
         np.testing.assert_array_equal(ours.tags, theirs.tags)
+
+
+def test_brackets_must_be_surer_with_them_than_without(complete: sg.ConstituencyParser) -> None:
+    """A bracket between the two thresholds is in the tree of the grammars alone."""
+    model = complete.model_
+    labels = model.labels
+    posteriors = SpanPosteriors(np.zeros((6, len(labels.phrases))), np.ones((3, len(labels.tags))))
+    posteriors.spans[span_id(0, 3), labels.phrase_index["S"]] = 1.0
+    posteriors.spans[span_id(0, 2), labels.phrase_index["NP"]] = (MBR_THRESHOLD + THRESHOLD) / 2
+    given = SpanConstraints(("the", "dog", "barks"))
+    assert ("NP", 0, 2) not in decode(model, posteriors, given).spans()
+    assert ("NP", 0, 2) in decode(replace(model, rule_factors=None), posteriors, given).spans()
 
 
 def test_weights_of_other_hash_functions_are_refused(

@@ -20,7 +20,7 @@ from spectragram.inference.chart_coarse import span_id
 from spectragram.inference.chart_decode import best_brackets
 from spectragram.schema import Array, Maybe, Schema, Strings, Text
 
-__all__ = ["LabelSet", "SpanPosteriors", "bracket_tree"]
+__all__ = ["MBR_THRESHOLD", "LabelSet", "SpanPosteriors", "bracket_tree"]
 
 MBR_THRESHOLD = 0.4
 """A bracket is worth its place if its posterior is larger than this. Tuned on the dev part of wsj-sample. It is below

@@ -13,17 +13,16 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from spectragram.constituency.brackets import SpanPosteriors, bracket_tree
-from spectragram.constituency.constraints import extended, imposed
-from spectragram.constituency.derivations import best_derivation, k_best_derivations, tree_log_prob
+from spectragram.constituency.answers import confident_tree, inner_tree, parse, posteriors_of
+from spectragram.constituency.brackets import SpanPosteriors
+from spectragram.constituency.derivations import k_best_derivations
 from spectragram.constituency.learners import train
-from spectragram.constituency.long_sentences import LONGEST, parse_in_pieces, require_chart
+from spectragram.constituency.long_sentences import LONGEST, require_chart
 from spectragram.constituency.model import Model
 from spectragram.constituency.nodes import FeatureFunction
-from spectragram.constituency.parsing import HeldOutF1, Status, average_posteriors
+from spectragram.constituency.parsing import HeldOutF1, Status
 from spectragram.constituency.partial import complete_trees
 from spectragram.constituency.probabilities import MAX_WORDS, parser_mixture
-from spectragram.constituency.rule_factors import blended
 from spectragram.constituency.sampling import sample_tree
 from spectragram.constituency.settings import DECODERS, Settings, settings_of
 from spectragram.data.brackets import escape_word
@@ -31,7 +30,7 @@ from spectragram.data.confidence import SpanConfidence
 from spectragram.data.inputs import Trees, WordLists, as_known_spans, as_trees, as_word_lists
 from spectragram.data.known_spans import SpanConstraints, is_partial
 from spectragram.data.signatures import VERSION as WORD_CLASSES
-from spectragram.data.trees import ROOTS, Tree
+from spectragram.data.trees import Tree
 from spectragram.distillation import fit_with_raw
 from spectragram.engine import Executor, map_threads, single_threaded_blas
 from spectragram.engine.progress import progress
@@ -335,9 +334,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         """
         self._require_fitted()
         chosen = self.model_.decoder if decoder is None else self._choose("decoder", decoder, DECODERS)
-        return self._predictions(
-            lambda given: _parse(self.model_, given, chosen), self.read(X, constrained=constrained)
-        )
+        return self._predictions(lambda given: parse(self.model_, given, chosen), self.read(X, constrained=constrained))
 
     @by_shards(_known)
     def marginals(self, X: WordLists, *, constrained: bool = False) -> Predictions[SpanPosteriors]:
@@ -349,7 +346,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         model = self._fitted()
         known = self.read(X, constrained=constrained)
         require_chart(known)
-        return self._predictions(lambda given: _posteriors(model, given), known)
+        return self._predictions(lambda given: posteriors_of(model, given), known)
 
     @by_shards(_known)
     def kbest(self, X: WordLists, k: int, *, constrained: bool = False) -> Predictions[list[tuple[Tree, float]]]:
@@ -366,7 +363,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         first = self.model_.grammars[0]
         found = self._map(lambda given: k_best_derivations(first, given.words, k, given), sentences)
         underivable = [given for given, (trees, _) in zip(sentences, found, strict=True) if not trees]
-        glued = iter(self._map(lambda given: _parse(self.model_, given, "mbr")[0], underivable))
+        glued = iter(self._map(lambda given: parse(self.model_, given, "mbr")[0], underivable))
         answers = [trees or [(next(glued), -math.inf)] for trees, _ in found]
         return Predictions(answers, {"negative": sum(n for _, n in found)})
 
@@ -383,7 +380,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         chosen = self.model_.decoder if decoder is None else self._choose("decoder", decoder, DECODERS)
         known = self.read(X, constrained=constrained)
         require_chart(known)
-        return self._predictions(lambda given: _sure(self.model_, given, chosen), known)
+        return self._predictions(lambda given: confident_tree(self.model_, given, chosen), known)
 
     def score(self, X: Trees, y: object = None) -> float:
         """F1 of labelled brackets, from 0 to 1, for scikit-learn's model selection."""
@@ -412,8 +409,8 @@ class ConstituencyParser(SentenceMethods, Estimator):
         found, right = [], []
         index = self.model_.labels.phrase_index
         for (wanted, tree), posteriors in zip(pairs, self.marginals([b for _, b in pairs]), strict=True):
-            brackets = set(_inner(wanted).spans())
-            for label, i, j in _inner(tree).spans():
+            brackets = set(inner_tree(wanted).spans())
+            for label, i, j in inner_tree(tree).spans():
                 found.append(posteriors.spans[span_id(i, j), index[label]])
                 right.append((label, i, j) in brackets)
         return calibration_error(np.array(found, float), np.array(right, bool))
@@ -489,61 +486,7 @@ def _parser_of(
     """A parser learned from complete trees, which obeys demands."""
     with single_threaded_blas():
         model, _ = train(trees, settings, n_jobs=n_jobs)
-    return lambda demands: map_threads(lambda given: _parse(model, given, "mbr")[0], list(demands), n_jobs)
-
-
-def _parse(model: Model, given: SpanConstraints, decoder: str) -> tuple[Tree, Status, int]:
-    """A tree, how it was found, and how many posteriors were negative."""
-    if len(given.words) > LONGEST and given.is_empty:
-        return parse_in_pieces(given.words, lambda piece: _parse(model, piece, decoder), model.labels)
-    if decoder != "mbr":
-        tree, status, n_negative = best_derivation(
-            model.grammars[0], given.words, decoder, given, absolute=model.absolute
-        )
-        if tree is not None:
-            return tree, status, n_negative
-    posteriors, status, n_negative = _posteriors(model, given)
-    return _decoded(model, posteriors, given), status, n_negative
-
-
-def _posteriors(model: Model, given: SpanConstraints) -> tuple[SpanPosteriors, Status, int]:
-    """Posteriors of the grammars with the factors, how they were found, and how many were negative."""
-    found = average_posteriors(model.grammars, given.words, given)
-    posteriors = found.posteriors
-    if model.factors is not None:
-        posteriors = model.factors.apply(given.words, found.posteriors)
-    if model.rule_factors is not None:
-        posteriors = blended(posteriors, model.rule_factors.apply(given.words, found.posteriors, found.forests))
-    return posteriors, found.status, found.n_negative
-
-
-def _decoded(model: Model, posteriors: SpanPosteriors, given: SpanConstraints) -> Tree:
-    """The tree that the decoder ``mbr`` finds, with what is known in it whatever the posteriors say."""
-    if given.is_empty:
-        return bracket_tree(given.words, posteriors, model.labels)
-    labels = extended(model.labels, given)
-    return bracket_tree(given.words, imposed(posteriors, given, labels), labels)
-
-
-def _sure(model: Model, given: SpanConstraints, decoder: str) -> tuple[SpanConfidence, Status, int]:
-    """What :func:`_parse` finds, with its probabilities."""
-    posteriors, status, n_negative = _posteriors(model, given)
-    tree = _decoded(model, posteriors, given) if decoder == "mbr" else _parse(model, given, decoder)[0]
-    labels = extended(model.labels, given)
-    rows = imposed(posteriors, given, labels)
-    spans = [
-        (label, i, j, float(min(rows.spans[span_id(i, j), labels.phrase_index[label]], 1.0)))
-        for label, i, j in _inner(tree).spans()
-        if label in labels.phrase_index
-    ]
-    tags = rows.tags[np.arange(len(given.words)), [labels.tag_index[tag] for tag in tree.tags()]]
-    whole = math.exp(tree_log_prob(model.grammars[0], tree, given))
-    return SpanConfidence(tree, spans, tags, whole), status, n_negative
-
-
-def _inner(tree: Tree) -> Tree:
-    """The tree without the root around it."""
-    return tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree
+    return lambda demands: map_threads(lambda given: parse(model, given, "mbr")[0], list(demands), n_jobs)
 
 
 def _summary(model: Model, settings: Settings, n_trees: int, facts: list[dict[str, float]]) -> dict[str, Any]:

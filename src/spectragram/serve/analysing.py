@@ -125,11 +125,11 @@ def tag_options(model: Any, sentence: Sentence, *, known: bool = True) -> list[O
 
 
 def _tree(words: list[str], model: Any) -> dict[str, Any]:
-    from spectragram.constituency.brackets import bracket_tree
-    from spectragram.data.brackets import escape_word
+    from spectragram.constituency.answers import decode
 
-    posteriors = model.marginals([words])[0]
-    tree = bracket_tree(list(map(escape_word, words)), posteriors, model.model_.labels)
+    known = model.read([words])[0]
+    posteriors = model.marginals([known])[0]
+    tree = decode(model.model_, posteriors, known)
     return tree_picture(tree, posteriors=posteriors, labels=model.labels_, tags=model.tags_)
 
 

@@ -125,15 +125,13 @@ def _tags(record: ColumnRecord, model: Any) -> dict[str, Any]:
 
 
 def _tree(record: TreeRecord, model: Any) -> dict[str, Any]:
-    from spectragram.constituency.brackets import bracket_tree
-    from spectragram.constituency.constraints import extended, imposed
+    from spectragram.constituency.answers import decode
     from spectragram.data import SpanConstraints
 
     known = SpanConstraints.from_tree(record.tree())
     posteriors = model.marginals([known])[0]
-    labels = extended(model.model_.labels, known)
     # What ``predict`` does as well, without the chart that it would fill a second time.
-    parsed = bracket_tree(known.words, imposed(posteriors, known, labels), labels)
+    parsed = decode(model.model_, posteriors, known)
     picture = tree_picture(parsed, posteriors=posteriors, labels=model.labels_, tags=model.tags_)
     for place, tag in enumerate(record.tags):
         if tag != OPEN:
