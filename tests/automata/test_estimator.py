@@ -335,5 +335,5 @@ def test_the_dfa_walks_frequent_strings_and_keeps_counts(corpus) -> None:
 
 
 def test_more_states_than_memory_are_refused() -> None:
-    with pytest.raises(InputError, match=r"1000000 states over 2 symbols needs .* GB of memory"):
+    with pytest.raises(InputError, match=r"1000000 states over 2 symbols would take .* GB of memory"):
         Automaton(10**6, "spectral").fit([["a", "b"], ["b"]] * 10)

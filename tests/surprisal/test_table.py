@@ -150,6 +150,7 @@ def test_options(folder, capsys):
         (["text.txt"], "a model and a text are needed"),
         (["parser.sgm", "nothing.txt"], "no such file"),
         (["parser.sgm", "text.txt", "--format", "xlsx"], "choose tsv, csv, jsonl"),
+        (["parser.sgm", "text.txt", "--out", "table.parquet"], "choose tsv, csv, jsonl"),
         (["parser.sgm", "text.txt", "--names", "a,b"], "2 names for 1 models"),
         (["parser.sgm", "text.txt", "--tokenizer", "ngram.sgm"], "is not a pipeline"),
         (["parser.sgm", "text.txt", "--out", "text.txt"], "is read by this very command"),

@@ -57,7 +57,7 @@ def require_memory(n_bytes: float, what: str, remedy: str, memory: int | None = 
         bound = f"this machine has {available / 1e9:.0f}"
     else:
         return
-    raise InputError(f"{what} needs {n_bytes / 1e9:.3g} GB of memory, and {bound}", remedy=remedy)
+    raise InputError(f"{what} would take {n_bytes / 1e9:.3g} GB of memory, and {bound}", remedy=remedy)
 
 
 @contextmanager

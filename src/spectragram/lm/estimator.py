@@ -172,7 +172,7 @@ class LanguageModel(Estimator):
             corpus = training_corpus(X, settings)
         unfinished = Unfinished(checkpoint, corpus, settings)
         # Threads of BLAS only get in each other's way here: the products are small, and EM has threads of its own.
-        with single_threaded_blas(), progress("EM", enabled=self.verbose) as report:
+        with single_threaded_blas(), progress("training", enabled=self.verbose) as report:
             self.model_, iterations = learn(corpus, dev, settings, report, unfinished)
         unfinished.remove()
         self.summary_ = {

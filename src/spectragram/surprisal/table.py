@@ -32,6 +32,8 @@ __all__ = ["FORMATS", "SurprisalTable", "format_of", "surprisal_table"]
 
 FORMATS = {"tsv": (".tsv", ".tab", ".txt"), "csv": (".csv",), "jsonl": (".jsonl", ".ndjson", ".json")}
 """Formats with the endings of file names that stand for them."""
+OTHER_TABLES = (".parquet", ".feather", ".arrow", ".xlsx", ".xls", ".ods", ".rds", ".sav")
+"""Endings of files of tables that other programs write; text in such a file would mislead."""
 WHERE = ("sentence", "position", "word")
 MEASURES = ("tag", "known", "surprisal", "lexical", "syntactic", "entropy", "entropy_reduction")
 DIGITS = 4
@@ -81,6 +83,8 @@ def format_of(target: Source | None, format: str | None) -> str:
     """The format that is asked for, or that a file name stands for; refuses others."""
     if format is None:
         suffix = "" if target is None else Path(str(target)).suffix.lower()
+        if suffix in OTHER_TABLES:
+            raise InputError(f"a table cannot be written as {suffix}", remedy=f"choose {', '.join(FORMATS)}")
         return next((name for name, endings in FORMATS.items() if suffix in endings), "tsv")
     if format not in FORMATS:
         raise InputError(f"format {format!r} is unknown", remedy=f"choose {', '.join(FORMATS)}")
