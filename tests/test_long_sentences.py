@@ -73,7 +73,7 @@ def test_roots_of_pieces_depend_on_the_first() -> None:
 
 def test_a_long_sentence_has_one_tree_over_all_its_words(monkeypatch: pytest.MonkeyPatch) -> None:
     parser: Any = load(GOLDEN / "constituency.sgm")
-    for module in (constituency.estimator, constituency.long_sentences):
+    for module in (constituency.answers, constituency.long_sentences):
         monkeypatch.setattr(module, "LONGEST", 7)
     for decoder in ("mbr", "max-rule"):
         found = parser.predict([WORDS, WORDS[:7]], decoder=decoder)
