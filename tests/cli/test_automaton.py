@@ -156,7 +156,7 @@ def test_trouble_is_said_in_a_line(folder, capsys) -> None:
         ([*usual, "--fast", "--best"], "--fast and --best exclude each other"),
         ([*usual, "--basis", "all"], "--basis all; give sigma"),
         ([*usual, "--learner", "x"], "--learner x is unknown"),
-        ([*usual, "--states", "1000000"], "1000000 states over 2 symbols needs"),
+        ([*usual, "--states", "1000000"], "1000000 states over 2 symbols would take"),
         (["export", str(folder / "m"), "--format", "fst"], "choose one of"),
     ):
         assert main(arguments) == 2

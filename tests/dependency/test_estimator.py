@@ -381,7 +381,7 @@ def test_figures_on_the_wsj_sample(data_dir) -> None:  # type: ignore[no-untyped
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [({"n_states": 10**6}, "1000000 states in every automaton needs"), ({"min_mass": 5}, "min_mass=5")],
+    [({"n_states": 10**6}, "1000000 states in every automaton would take"), ({"min_mass": 5}, "min_mass=5")],
 )
 def test_what_cannot_be_is_refused(wrong: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -59,10 +59,10 @@ def test_what_cannot_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sparse = tmp_path / "text"
     with sparse.open("wb") as stream:
         stream.truncate(10**9)
-    with pytest.raises(InputError, match=r"a text of 1 GB needs .* the bound is 0.5 GB"):
+    with pytest.raises(InputError, match=r"a text of 1 GB would take .* the bound is 0.5 GB"):
         LanguageModel(memory="500MB").fit(sparse)
     monkeypatch.setattr("spectragram.lm.settings.TABLE_BYTES", 10**9)
-    with pytest.raises(InputError, match="classes in all needs"):
+    with pytest.raises(InputError, match="classes in all would take"):
         LanguageModel(2, memory="500MB").fit(["a b c a b"] * 9)
     stream_of_words = np.arange(1000, dtype=np.int32)
     for memory in (12_000, 20_000):  # too little to sort, too little for what was sorted
