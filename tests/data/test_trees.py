@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from spectragram.data.brackets import parse_tree
-from spectragram.data.trees import Tree, fold
+from spectragram.data.trees import Tree, fold, make_tree
 from spectragram.errors import InputError
 from tests.data.tree_examples import DEPTH, deep_tree, trees
 
@@ -95,3 +95,13 @@ def test_fold_goes_from_left_to_right_and_up() -> None:
 def test_no_tree_that_could_not_be_written(arguments: tuple, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         Tree(*arguments)
+
+
+def test_a_root_is_left_out_only_over_one_constituent() -> None:
+    below = make_tree("S", (make_tree("VB", (), "go"),))
+    assert make_tree("TOP", (below,)).without_root() == below
+    two = make_tree("TOP", (below, below))
+    assert two.without_root() == two
+    assert below.without_root() == below
+    tag = make_tree("TOP", (), "go")
+    assert tag.without_root() == tag

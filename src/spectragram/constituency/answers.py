@@ -19,10 +19,10 @@ from spectragram.constituency.parsing import Status, average_posteriors
 from spectragram.constituency.rule_factors import THRESHOLD, blended
 from spectragram.data.confidence import SpanConfidence
 from spectragram.data.known_spans import SpanConstraints
-from spectragram.data.trees import ROOTS, Tree
+from spectragram.data.trees import Tree
 from spectragram.inference.chart_coarse import span_id
 
-__all__ = ["confident_tree", "decode", "inner_tree", "parse", "posteriors_of"]
+__all__ = ["confident_tree", "decode", "parse", "posteriors_of"]
 
 
 def posteriors_of(model: Model, given: SpanConstraints) -> tuple[SpanPosteriors, Status, int]:
@@ -67,14 +67,9 @@ def confident_tree(model: Model, given: SpanConstraints, decoder: str) -> tuple[
     rows = imposed(posteriors, given, labels)
     spans = [
         (label, i, j, float(min(rows.spans[span_id(i, j), labels.phrase_index[label]], 1.0)))
-        for label, i, j in inner_tree(tree).spans()
+        for label, i, j in tree.without_root().spans()
         if label in labels.phrase_index
     ]
     tags = rows.tags[np.arange(len(given.words)), [labels.tag_index[tag] for tag in tree.tags()]]
     whole = math.exp(tree_log_prob(model.grammars[0], tree, given))
     return SpanConfidence(tree, spans, tags, whole), status, n_negative
-
-
-def inner_tree(tree: Tree) -> Tree:
-    """The tree without the root around it."""
-    return tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree

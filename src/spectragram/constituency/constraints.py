@@ -21,7 +21,7 @@ import numpy as np
 from spectragram.constituency.brackets import LabelSet, SpanPosteriors
 from spectragram.constituency.model import Grammar
 from spectragram.data.known_spans import Demand, SpanConstraints
-from spectragram.data.trees import ROOTS, Tree
+from spectragram.data.trees import Tree
 from spectragram.inference.chart_coarse import span_id
 from spectragram.inference.chart_rules import SpanMask
 
@@ -81,7 +81,7 @@ def chart_constraints(grammar: Grammar, given: SpanConstraints, *, labels: bool 
 
 def exact_constraints(grammar: Grammar, tree: Tree) -> Known | None:
     """Constraints that leave one tree; None if it has labels that the grammar lacks."""
-    inner = tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree
+    inner = tree.without_root()
     index, tag_index = grammar.labels.phrase_index, grammar.labels.tag_index
     chains: dict[tuple[int, int], list[str]] = {}
     for label, i, j in inner.spans():  # parents first

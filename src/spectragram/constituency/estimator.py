@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from spectragram.constituency.answers import confident_tree, inner_tree, parse, posteriors_of
+from spectragram.constituency.answers import confident_tree, parse, posteriors_of
 from spectragram.constituency.brackets import SpanPosteriors
 from spectragram.constituency.derivations import k_best_derivations
 from spectragram.constituency.learners import train
@@ -409,8 +409,8 @@ class ConstituencyParser(SentenceMethods, Estimator):
         found, right = [], []
         index = self.model_.labels.phrase_index
         for (wanted, tree), posteriors in zip(pairs, self.marginals([b for _, b in pairs]), strict=True):
-            brackets = set(inner_tree(wanted).spans())
-            for label, i, j in inner_tree(tree).spans():
+            brackets = set(wanted.without_root().spans())
+            for label, i, j in tree.without_root().spans():
                 found.append(posteriors.spans[span_id(i, j), index[label]])
                 right.append((label, i, j) in brackets)
         return calibration_error(np.array(found, float), np.array(right, bool))

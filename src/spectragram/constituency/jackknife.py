@@ -17,7 +17,7 @@ from spectragram.constituency.model import Model
 from spectragram.constituency.parsing import average_posteriors
 from spectragram.constituency.rule_factors import RuleExample, RuleFactors, learn_rule_factors
 from spectragram.constituency.settings import FACTOR_STEPS
-from spectragram.data.trees import ROOTS, Tree
+from spectragram.data.trees import Tree
 from spectragram.data.word_paths import WordPaths
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report, silent
@@ -116,7 +116,7 @@ class _Parse:
         spans[:, [labels.phrase_index[label] for label in model.labels.phrases]] = found.posteriors.spans
         tags[:, [labels.tag_index[tag] for tag in model.labels.tags]] = found.posteriors.tags
         posteriors = SpanPosteriors(spans, tags)
-        inner = tree.children[0] if tree.label in ROOTS and len(tree.children) == 1 and not tree.is_tag else tree
+        inner = tree.without_root()
         gold = frozenset((i, j, label) for label, i, j in inner.spans())
         numbered = frozenset((i, j, labels.phrase_index[label]) for i, j, label in gold)
         brackets = self.factors.example(words, posteriors, numbered)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from spectragram.data.brackets import clean, escape_word
-from spectragram.data.trees import ROOTS, UNTAGGED, Tree
+from spectragram.data.trees import UNTAGGED, Tree
 from spectragram.errors import InputError
 
 __all__ = ["DENIED", "OPEN", "SpanConstraints", "is_partial"]
@@ -76,7 +76,7 @@ class SpanConstraints:
         plain = clean(tree)
         if plain is None:
             raise InputError("a tree without words", remedy="give a tree with at least one word")
-        tree = plain.children[0] if plain.label in ROOTS and len(plain.children) == 1 else plain
+        tree = plain.without_root()
         required, forbidden = [], []
         for label, start, end in tree.spans():
             if label.startswith(DENIED):

@@ -74,6 +74,10 @@ class Tree:
             yield node
             stack.extend(reversed(node.children))
 
+    def without_root(self) -> Tree:
+        """The tree below a root (``ROOTS``) that stands over one constituent; otherwise this tree."""
+        return self.children[0] if self.label in ROOTS and len(self.children) == 1 else self
+
     def leaves(self) -> list[str]:
         """The words, left to right."""
         return [node.word for node in self.subtrees() if node.word is not None]
