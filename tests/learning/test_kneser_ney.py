@@ -162,3 +162,18 @@ def test_files_of_earlier_versions_load() -> None:
     np.testing.assert_allclose(model.next(np.array([0, 1])).sum(), 1.0, atol=1e-6)
     with pytest.raises(ValueError, match="n_words"):
         KneserNey.SCHEMA.check(values, arrays | {"keys1": np.array([0, 1, 200])}, {})
+
+
+@pytest.mark.parametrize("start", [-1, 0])
+def test_ngrams_on_disk_are_those_in_memory(start: int, rng: np.random.Generator) -> None:
+    stream = stream_of(rng)
+    here = KneserNey.fit(stream, 12, 4, start=start)
+    on_disk = KneserNey.fit(stream, 12, 4, start=start, memory=10 * len(stream))
+    for name in ("words", "starts", "bounds"):
+        np.testing.assert_array_equal(getattr(on_disk.tree, name), getattr(here.tree, name))
+    for name in ("counts", "discounts", "unigrams", "own", "gammas"):
+        np.testing.assert_array_equal(getattr(on_disk, name), getattr(here, name))
+        assert getattr(on_disk, name).dtype == getattr(here, name).dtype
+    in_files = (on_disk.tree.words, on_disk.tree.starts, on_disk.counts, on_disk.own, on_disk.gammas)
+    assert all(isinstance(array, np.memmap) for array in in_files)
+    assert not isinstance(here.tree.words, np.memmap)

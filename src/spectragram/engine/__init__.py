@@ -9,15 +9,25 @@ module of the library starts threads or processes, or limits those of BLAS and O
 from __future__ import annotations
 
 from spectragram.engine.cluster import Resident, current_executor, map_shards, stream_shards, working_on
-from spectragram.engine.memory import file_arrays, parse_memory, release, require_memory, scratch_array
+from spectragram.engine.memory import (
+    Allocate,
+    allocator,
+    file_arrays,
+    parse_memory,
+    release,
+    require_memory,
+    scratch_array,
+)
 from spectragram.engine.processes import map_reduce
 from spectragram.engine.threads import Threads, map_threads, resolve_jobs, single_threaded_blas
 from spectragram.engine.workers import Executor
 
 __all__ = [
+    "Allocate",
     "Executor",
     "Resident",
     "Threads",
+    "allocator",
     "current_executor",
     "file_arrays",
     "map_reduce",

@@ -7,15 +7,15 @@ import mmap
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
 from spectragram.errors import InputError, ParameterError
 
-__all__ = ["file_arrays", "parse_memory", "release", "require_memory", "scratch_array"]
+__all__ = ["Allocate", "allocator", "file_arrays", "parse_memory", "release", "require_memory", "scratch_array"]
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 """Units of memory; those with an i are powers of two."""
@@ -85,7 +85,7 @@ def _write_all(stream: IO[bytes], content: memoryview) -> None:
         content = content[stream.write(content) :]
 
 
-def scratch_array(n: int, dtype: type[np.generic]) -> np.ndarray:
+def scratch_array(n: int, dtype: Any) -> np.ndarray:
     """An array of ``n`` zeros in a temporary file, which disappears with the array, however the process ends."""
     n_bytes = n * np.dtype(dtype).itemsize
     if n_bytes == 0:
@@ -97,6 +97,15 @@ def scratch_array(n: int, dtype: type[np.generic]) -> np.ndarray:
         else:
             stream.truncate(n_bytes)
         return np.memmap(stream, dtype, "r+", shape=(n,))
+
+
+Allocate = Callable[[int, Any], np.ndarray]
+"""Makes an array of zeros of a length and a type, in memory or in a file."""
+
+
+def allocator(n_bytes: float, memory: int | None) -> Allocate:
+    """Where arrays of ``n_bytes`` in all go: to temporary files if a bound on memory is smaller than that."""
+    return np.zeros if memory is None or n_bytes <= memory else scratch_array
 
 
 def file_arrays(parts: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:

@@ -24,8 +24,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import njit
 
+from spectragram.engine import Allocate, allocator
 from spectragram.learning.back_off import BackOff
-from spectragram.learning.ngram_tree import LONGEST, TREE_ARRAYS, NgramTree, tree_problem
+from spectragram.learning.ngram_tree import (
+    LONGEST,
+    NODE_BYTES,
+    POSITION_BYTES,
+    TREE_ARRAYS,
+    NgramTree,
+    tree_problem,
+)
 from spectragram.schema import Array, Flag, OneOf, Schema, Whole
 
 __all__ = ["KneserNey"]
@@ -46,12 +54,15 @@ class KneserNey(BackOff):
         Whether each order has three discounts or one.
     """
 
-    def __init__(self, tree: NgramTree, counts: np.ndarray, modified: bool = True) -> None:
+    def __init__(
+        self, tree: NgramTree, counts: np.ndarray, modified: bool = True, allocate: Allocate = np.zeros
+    ) -> None:
         bounds = tree.bounds
         self.counts = counts
         self.modified = modified
         self.discounts = np.array([estimate_discounts(counts[a:b], modified) for a, b in pairwise(bounds.tolist())])
-        own, gammas = _weights(counts, tree.starts, bounds, self.discounts)
+        own, gammas = allocate(len(counts), np.float32), allocate(tree.n_contexts, np.float32)
+        _weigh(counts, tree.starts, bounds, self.discounts, own, gammas)
         super().__init__(tree, self._estimate_unigrams(counts[: bounds[1]]), own, gammas)
 
     def _estimate_unigrams(self, counts: np.ndarray) -> np.ndarray:
@@ -77,11 +88,13 @@ class KneserNey(BackOff):
 
         ``modified`` has three discounts in each order; otherwise there is one, n_1 / (n_1 + 2 n_2), as in Kneser and
         Ney (1995). The id ``start`` stands between sentences, before the first and after the last; n-grams do not go
-        on after it. -1: the text is one stream. What takes more than ``memory`` bytes is refused. N-grams are counted
-        by the current executor or on ``n_jobs`` threads.
+        on after it. -1: the text is one stream. N-grams that might take more than ``memory`` bytes go to temporary
+        files; a text of which not even the positions fit is refused. N-grams are counted by the current executor or on
+        ``n_jobs`` threads.
         """
-        tree, counts = NgramTree.count(tokens, n_words, order, start, memory, n_jobs)
-        return cls(tree, _continuation_counts(tree, counts, start), modified)
+        allocate = allocator((POSITION_BYTES + NODE_BYTES * order) * len(tokens), memory)
+        tree, counts = NgramTree.count(tokens, n_words, order, start, memory=memory, allocate=allocate, n_jobs=n_jobs)
+        return cls(tree, _continuation_counts(tree, counts, start, allocate), modified, allocate)
 
     def times_seen(self, contexts: np.ndarray) -> np.ndarray:
         """How often contexts (n, 1) or (n, 2) were seen in training, int64 (n,)."""
@@ -151,7 +164,7 @@ def estimate_discounts(counts: np.ndarray, modified: bool = True) -> np.ndarray:
     In a corpus too small or too regular for the estimate (no n-gram has some count, or D would leave [0, k]), D is
     k / 2 for that count, so that every context keeps some mass and passes some on.
     """
-    n = np.bincount(np.minimum(counts, 5), minlength=6)[1:5].astype(float)
+    n = [float(np.count_nonzero(counts == k)) for k in (1, 2, 3, 4)]
     y = n[0] / max(n[0] + 2 * n[1], 1.0)
     if not modified:
         return np.full(3, y if 0 < y < 1 else 0.5)
@@ -164,24 +177,31 @@ def estimate_discounts(counts: np.ndarray, modified: bool = True) -> np.ndarray:
     return discounts
 
 
-def _continuation_counts(tree: NgramTree, occurrences: np.ndarray, start: int) -> np.ndarray:
+def _continuation_counts(
+    tree: NgramTree, occurrences: np.ndarray, start: int, allocate: Allocate = np.zeros
+) -> np.ndarray:
     """How many different words precede each n-gram; of the longest, and of those after ``start``, how often they occur.
 
     N-grams that only the beginning of the text has, where nothing precedes, have 0.
     """
-    counts = np.zeros_like(occurrences)
+    counts = allocate(len(occurrences), np.int32)
     counts[tree.n_contexts :] = occurrences[tree.n_contexts :]
-    suffixes = tree.suffixes()
+    suffixes = tree.suffixes(allocate)
     begun = tree.below(start) if start >= 0 else []
     for length in range(tree.order, 1, -1):
         if begun and length < tree.order:
             first, stop = begun[length - 1]
             counts[first:stop] = occurrences[first:stop]
-        nodes = slice(tree.bounds[length - 1], tree.bounds[length])
-        shorter = slice(tree.bounds[length - 2], tree.bounds[length - 1])
-        seen = suffixes[nodes][counts[nodes] > 0] - shorter.start
-        counts[shorter] = np.bincount(seen, minlength=shorter.stop - shorter.start)
+        _count_predecessors(counts, suffixes, tree.bounds[length - 1], tree.bounds[length])
     return counts
+
+
+@njit(cache=True, nogil=True)
+def _count_predecessors(counts: np.ndarray, suffixes: np.ndarray, first: int, stop: int) -> None:
+    """Each n-gram that has a count is one more predecessor of what is left without its first word."""
+    for node in range(first, stop):
+        if counts[node] > 0:
+            counts[suffixes[node]] += 1
 
 
 def _unpacked(arrays: dict[str, Any], n_words: int, order: int) -> tuple[NgramTree, np.ndarray]:
@@ -200,17 +220,21 @@ def _unpacked(arrays: dict[str, Any], n_words: int, order: int) -> tuple[NgramTr
 
 
 @njit(cache=True, nogil=True)
-def _weights(
-    counts: np.ndarray, starts: np.ndarray, bounds: np.ndarray, discounts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """What each n-gram adds, (c - D) / c(h), and what each context passes down; 1 for contexts of nothing."""
-    own = np.zeros(len(counts), np.float32)
-    gammas = np.ones(bounds[-2], np.float32)
+def _weigh(
+    counts: np.ndarray,
+    starts: np.ndarray,
+    bounds: np.ndarray,
+    discounts: np.ndarray,
+    own: np.ndarray,
+    gammas: np.ndarray,
+) -> None:
+    """Write what each n-gram adds, (c - D) / c(h), and what each context passes down; 1 for contexts of nothing."""
     for k in range(1, len(bounds) - 1):
         for h in range(bounds[k - 1], bounds[k]):
             total, taken = 0, 0.0
             for node in range(starts[h], starts[h + 1]):
                 total += counts[node]
+            gammas[h] = 1.0
             if total == 0:
                 continue
             for node in range(starts[h], starts[h + 1]):
@@ -219,4 +243,3 @@ def _weights(
                     own[node] = (counts[node] - discount) / total
                     taken += discount
             gammas[h] = taken / total
-    return own, gammas

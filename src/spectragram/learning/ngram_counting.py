@@ -3,21 +3,21 @@
 A stretch gets the windows of ``order`` words that begin with one of its words. They are sorted, by one stable counting
 sort for each place, the last place first, and one pass over them then meets every n-gram in its order. The n-grams of
 stretches that follow one another follow one another, too, so nothing is merged, and how the vocabulary is cut does not
-show. Only the stretches that are being counted are in memory as windows.
+show. Only the stretches that are being counted are in memory as windows, and what was counted may go to disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
 import numpy as np
 from numba import njit
 
-from spectragram.engine import current_executor, map_threads, stream_shards
+from spectragram.engine import Allocate, current_executor, file_arrays, map_threads, release, stream_shards
 
-__all__ = ["Branches", "count_branches", "joined"]
+__all__ = ["Branches", "count_branches", "filed", "joined"]
 
 WINDOWS = 1 << 18
 """Windows of a stretch, about: 5 MB at order 5. The fastest of four sizes from 65 thousand to 4 million (5 million
@@ -77,12 +77,32 @@ def count_branches(tokens: np.ndarray, n_words: int, order: int, start: int, n_j
         yield from map_threads(_count, some, n_jobs)
 
 
-def joined(parts: list[Branches]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Bounds, words, children and counts of stretches that follow one another; ``parts`` is emptied on the way."""
+def filed(parts: Iterable[Branches]) -> list[Branches]:
+    """The same stretches with their arrays in temporary files, to which they are written as they arrive."""
+    bounds: list[np.ndarray] = []
+
+    def arrays() -> Iterator[tuple[np.ndarray, ...]]:
+        for part in parts:
+            bounds.append(part.bounds)
+            yield part.words, part.counts, part.children
+
+    words, counts, children = file_arrays(arrays())
+    found = []
+    node = context = 0
+    for own in bounds:
+        nodes, contexts = slice(node, node + own[-1]), slice(context, context + own[-2])
+        found.append(Branches(own, words[nodes], children[contexts], counts[nodes]))
+        node, context = nodes.stop, contexts.stop
+    return found
+
+
+def joined(parts: list[Branches], allocate: Allocate = np.zeros) -> tuple[np.ndarray, ...]:
+    """Bounds, words, starts of children and counts of stretches that follow one another; ``parts`` is emptied."""
     levels = np.array([np.diff(part.bounds) for part in parts])
     bounds = np.concatenate([[0], np.cumsum(levels.sum(axis=0))])
-    words, counts = (np.empty(bounds[-1], np.int32) for _ in range(2))
-    children = np.empty(bounds[-2], np.int32)
+    words, counts = (allocate(bounds[-1], np.int32) for _ in range(2))
+    starts = allocate(bounds[-2] + 1, np.int32)
+    starts[0] = bounds[1]
     free = bounds[:-1].copy()
     while parts:
         part = parts.pop(0)
@@ -90,9 +110,11 @@ def joined(parts: list[Branches]) -> tuple[np.ndarray, np.ndarray, np.ndarray, n
             place = slice(free[k], free[k] + stop - first)
             words[place], counts[place] = part.words[first:stop], part.counts[first:stop]
             if k < len(free) - 1:
-                children[place] = part.children[first:stop]
+                starts[place.start + 1 : place.stop + 1] = part.children[first:stop]
             free[k] = place.stop
-    return bounds, words, children, counts
+        release(part.words, part.counts, part.children, words, counts, starts)
+    np.cumsum(starts, out=starts, dtype=np.int32)
+    return bounds, words, starts, counts
 
 
 def _cuts(starts: np.ndarray) -> list[int]:

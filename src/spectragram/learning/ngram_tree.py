@@ -19,9 +19,9 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import require_memory
+from spectragram.engine import Allocate, require_memory, scratch_array
 from spectragram.errors import InputError
-from spectragram.learning.ngram_counting import Branches, count_branches, joined
+from spectragram.learning.ngram_counting import Branches, count_branches, filed, joined
 from spectragram.schema import Array
 
 __all__ = ["LONGEST", "TREE_ARRAYS", "NgramTree", "find_child", "tree_problem"]
@@ -65,13 +65,22 @@ class NgramTree:
 
     @classmethod
     def count(
-        cls, tokens: np.ndarray, n_words: int, order: int, start: int = -1, memory: int | None = None, n_jobs: int = 1
+        cls,
+        tokens: np.ndarray,
+        n_words: int,
+        order: int,
+        start: int = -1,
+        *,
+        memory: int | None = None,
+        allocate: Allocate = np.zeros,
+        n_jobs: int = 1,
     ) -> tuple[Self, np.ndarray]:
         """The n-grams of a stream of ids (n_tokens,), and how often each occurs, int32 (n_nodes,).
 
         The id ``start`` separates sentences: an n-gram may begin or end with it, but does not go on after it. What
-        would take more than ``memory`` bytes is refused before it is allocated. Stretches of the vocabulary are counted
-        by the current executor or on ``n_jobs`` threads.
+        would take more than ``memory`` bytes is refused before it is allocated; with ``allocate=scratch_array`` n-grams
+        go to disk, and only positions of the text have to fit. Stretches of the vocabulary are counted by the current
+        executor or on ``n_jobs`` threads.
         """
         what, remedy = f"counting n-grams of length {order}", "use shorter n-grams or less text, or allow more memory"
         require_memory(POSITION_BYTES * len(tokens), what, remedy, memory)
@@ -80,15 +89,17 @@ class NgramTree:
                 f"a text of {len(tokens)} words is too long for n-grams of length {order}",
                 remedy="give less text or use shorter n-grams",
             )
-        parts: list[Branches] = []
-        n_nodes = 0
-        for part in count_branches(tokens, n_words, order, start, n_jobs):
-            parts.append(part)
-            n_nodes += len(part.words)
-            require_memory(POSITION_BYTES * len(tokens) + NODE_BYTES * n_nodes, what, remedy, memory)
-        bounds, words, children, counts = joined(parts)
-        starts = np.concatenate([np.array([n_words], np.int32), children])
-        np.cumsum(starts, out=starts)
+        parts = count_branches(tokens, n_words, order, start, n_jobs)
+        kept: list[Branches] = []
+        if allocate is scratch_array:
+            kept = filed(parts)
+        else:
+            n_nodes = 0
+            for part in parts:
+                kept.append(part)
+                n_nodes += len(part.words)
+                require_memory(POSITION_BYTES * len(tokens) + NODE_BYTES * n_nodes, what, remedy, memory)
+        bounds, words, starts, counts = joined(kept, allocate)
         return cls(n_words, bounds, words, starts), counts
 
     @classmethod
@@ -124,9 +135,11 @@ class NgramTree:
             columns[:, place] = self.words[nodes]
         return columns
 
-    def suffixes(self) -> np.ndarray:
+    def suffixes(self, allocate: Allocate = np.zeros) -> np.ndarray:
         """The node of each n-gram without its first word, int32 (n_nodes,); -1 where there is none."""
-        return _suffixes(self.bounds, self.words, self.starts)
+        suffixes = allocate(len(self.words), np.int32)
+        _find_suffixes(self.bounds, self.words, self.starts, suffixes)
+        return suffixes
 
     def below(self, word: int) -> list[tuple[int, int]]:
         """The ranges of nodes whose n-grams begin with a word, for each length from 1 on."""
@@ -193,8 +206,8 @@ def _find(ngrams: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarr
 
 
 @njit(cache=True, nogil=True)
-def _suffixes(bounds: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    suffixes = np.full(len(words), -1, np.int32)
+def _find_suffixes(bounds: np.ndarray, words: np.ndarray, starts: np.ndarray, suffixes: np.ndarray) -> None:
+    suffixes[: bounds[1]] = -1
     for parent in range(bounds[-2]):
         shorter = suffixes[parent]
         for node in range(starts[parent], starts[parent + 1]):
@@ -202,4 +215,5 @@ def _suffixes(bounds: np.ndarray, words: np.ndarray, starts: np.ndarray) -> np.n
                 suffixes[node] = words[node]
             elif shorter >= 0:
                 suffixes[node] = find_child(words, starts[shorter], starts[shorter + 1], words[node])
-    return suffixes
+            else:
+                suffixes[node] = -1
