@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import mmap
+
 import numpy as np
 import pytest
 
 from spectragram.learning.counts import TupleCounts, count_ngrams
-from spectragram.lm.em import ClassModel, Expectation, bigram_matrix, em, em_step, history_step, random_start
+from spectragram.lm.em import (
+    ClassModel,
+    Expectation,
+    bigram_matrix,
+    by_second_word,
+    em,
+    em_step,
+    history_step,
+    random_start,
+)
 
 
 @pytest.fixture
@@ -98,3 +109,22 @@ def test_start_of_text_uses_the_mix(rng: np.random.Generator) -> None:
     assert got.sum() == pytest.approx(1)
     np.testing.assert_allclose(model.next(-1), got)
     np.testing.assert_allclose(model.next(3), model.prob(np.full(5, 3), np.arange(5)))
+
+
+def test_counts_on_disk_teach_the_same(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spectragram.learning.counts.SHARD_TOKENS", 100)
+    monkeypatch.setattr("spectragram.learning.counts.KEYS_PER_RUN", 64)  # several slices
+    stream = rng.integers(0, 30, 3000).astype(np.int32)
+    here, on_disk = (count_ngrams(stream, 2, 30, memory=memory) for memory in (None, 2000))
+    matrix = bigram_matrix(on_disk)
+    transposed = by_second_word(on_disk, matrix)
+    for array in (matrix.data, matrix.indices, transposed.data, transposed.indices):
+        while isinstance(array, np.ndarray):
+            array = array.base
+        assert isinstance(array, mmap.mmap)
+    np.testing.assert_array_equal(matrix.toarray(), bigram_matrix(here).toarray())
+    np.testing.assert_array_equal(transposed.toarray(), matrix.toarray().T)
+    start = random_start(30, 4, rng)
+    models = [em(counts, start, max_iter=3)[0] for counts in (here, on_disk)]
+    np.testing.assert_array_equal(models[0].histories, models[1].histories)
+    np.testing.assert_array_equal(models[0].emissions, models[1].emissions)

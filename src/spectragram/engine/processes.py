@@ -38,6 +38,7 @@ DEATHS = 2
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Merged = TypeVar("Merged")
 Progress = Callable[[int, int | None], object]
 """Called with the number of shards merged so far and the total, which is None if it is not known."""
 
@@ -46,13 +47,13 @@ def map_reduce(
     function: Callable[[Item], Result],
     shards: Iterable[Item],
     *,
-    merge: Callable[[Result, Result], Result] = operator.add,
+    merge: Callable[[Merged, Result], Merged] = operator.add,
     n_jobs: int | None = 1,
     executor: Executor | None = None,
     retries: int = RETRIES,
     progress: Progress | None = None,
-    initial: Result | None = None,
-) -> Result:
+    initial: Merged | None = None,
+) -> Merged:
     """Merge ``function(shard)`` over all shards, in their order: ``merge(merge(r0, r1), r2)`` and so on.
 
     Parameters
@@ -65,7 +66,7 @@ def map_reduce(
         Any iterable; it is read a few shards ahead of the work. On a cluster, send small descriptions of where the
         data is (a file and a range) rather than the data.
     merge
-        Combines two results; it may modify and return its first argument.
+        Adds a result to what was merged so far; it may modify and return its first argument.
     n_jobs
         Local processes to use (1: this process; -1: all cores). Ignored if there is an ``executor``.
     executor
@@ -75,7 +76,7 @@ def map_reduce(
     progress
         Called as ``progress(done, total)`` after each shard is merged; ``total`` is None for a generator.
     initial
-        A result to continue from: the first shard's result is merged into it.
+        What to start or continue from: the first shard's result is merged into it.
 
     Raises
     ------
@@ -100,11 +101,11 @@ def map_reduce(
 
 def _fold(
     results: Iterable[Result],
-    merge: Callable[[Result, Result], Result],
+    merge: Callable[[Merged, Result], Merged],
     total: int | None,
     progress: Progress | None,
-    initial: Result | None,
-) -> Result:
+    initial: Merged | None,
+) -> Merged:
     merged: Any = initial
     done = 0
     for done, result in enumerate(results, 1):

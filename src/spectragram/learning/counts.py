@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import current_executor, file_arrays, map_reduce, release
+from spectragram.engine import Allocate, current_executor, file_arrays, map_reduce, release, scratch_array
 from spectragram.errors import InputError
 
 __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
@@ -102,6 +102,15 @@ class TupleCounts:
     def words(self) -> np.ndarray:
         """The last id of each tuple, shape (n,)."""
         return self.keys % self.n_ids
+
+    @property
+    def allocate(self) -> Allocate:
+        """What makes other arrays of about this size: in files if these counts did not fit into memory."""
+        return scratch_array if isinstance(self.keys, np.memmap) else np.zeros
+
+    def slices(self) -> Iterator[slice]:
+        """Stretches of the arrays that are small enough to be copied."""
+        return (slice(first, first + KEYS_PER_RUN) for first in range(0, len(self.keys), KEYS_PER_RUN))
 
     def lookup(self, keys: np.ndarray) -> np.ndarray:
         """Counts of any keys, 0 for those that never occurred; same shape as ``keys``."""
@@ -210,7 +219,9 @@ def pack(columns: Sequence[np.ndarray], n_ids: int) -> np.ndarray:
     return key
 
 
-def count_ngrams(tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_jobs: int = 1) -> TupleCounts:
+def count_ngrams(
+    tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_jobs: int = 1, memory: int | None = None
+) -> TupleCounts:
     """Count the n-grams of one stream of ids, in shards that overlap where their n-grams do.
 
     Parameters
@@ -224,6 +235,8 @@ def count_ngrams(tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_
         Number of tokens skipped between neighbours: order 2 with gap 1 counts pairs at distance two.
     n_jobs : int
         Processes that count, without an executor (:func:`~spectragram.engine.working_on`); one is enough for a shard.
+    memory : int, optional
+        Counts that take more bytes go to temporary files (:class:`RunningCounts`).
     """
     reach = (order - 1) * (gap + 1)
     n_ngrams = max(len(tokens) - reach, 0)
@@ -231,7 +244,15 @@ def count_ngrams(tokens: np.ndarray, order: int, n_ids: int, *, gap: int = 0, n_
     shards = [tokens[a : b + reach] for a, b in itertools.pairwise(cuts)]
     count = partial(_count_shard, order=order, n_ids=n_ids, step=gap + 1)
     several = len(shards) > 1
-    return map_reduce(count, shards, n_jobs=n_jobs if several else 1, executor=current_executor() if several else None)
+    executor = current_executor() if several else None
+    running = RunningCounts(n_ids, order, memory)
+    map_reduce(count, shards, merge=_added, initial=running, n_jobs=n_jobs if several else 1, executor=executor)
+    return running.result()
+
+
+def _added(running: RunningCounts, counts: TupleCounts) -> RunningCounts:
+    running.add_counts(counts)
+    return running
 
 
 def _count_shard(tokens: np.ndarray, order: int, n_ids: int, step: int) -> TupleCounts:

@@ -83,9 +83,28 @@ class ClassModel:
 
 
 def bigram_matrix(counts: TupleCounts) -> sparse.csr_array:
-    """Bigram counts as a (V, V) matrix of float64, rows the first word."""
-    shape = (counts.n_ids, counts.n_ids)
-    return sparse.csr_array((counts.counts.astype(np.float64), (counts.contexts, counts.words)), shape=shape)
+    """Bigram counts as a (V, V) matrix of float64, rows the first word; in files if the counts are."""
+    n_words = counts.n_ids
+    indices, values = (counts.allocate(len(counts.keys), dtype) for dtype in (np.int32, np.float64))
+    for part in counts.slices():
+        indices[part], values[part] = counts.keys[part] % n_words, counts.counts[part]
+    starts = np.searchsorted(counts.keys, np.arange(n_words + 1) * n_words)
+    if len(indices) < 2**31:  # otherwise scipy makes wider copies of the indices
+        starts = starts.astype(np.int32)
+    return sparse.csr_array((values, indices, starts), shape=(n_words, n_words))
+
+
+def by_second_word(counts: TupleCounts, matrix: sparse.csr_array) -> sparse.csr_array:
+    """The transpose of a bigram matrix, with its rows together; in files if the counts are."""
+    transposed = matrix.T.tocsr()
+    if counts.allocate is np.zeros:
+        return transposed
+    for name in ("indices", "data"):
+        here = getattr(transposed, name)
+        there = counts.allocate(len(here), here.dtype)
+        there[:] = here
+        setattr(transposed, name, there)
+    return transposed
 
 
 def random_start(n_words: int, n_states: int, rng: np.random.Generator, shape: float = 50.0) -> ClassModel:
@@ -178,12 +197,17 @@ def _expect_rows(part: _Rows, rows: np.ndarray, others: np.ndarray) -> tuple[np.
 
 
 def _normalise_histories(expected: np.ndarray, prior: float) -> tuple[np.ndarray, np.ndarray]:
-    """r(h|w1) = (expected + prior p(h)) / (total + prior), and p(h); a history that was never seen gets p(h)."""
+    """r(h|w1) = (expected + prior p(h)) / (total + prior), and p(h); a history that was never seen gets p(h).
+
+    They take the place of the expected counts, since a table of a large vocabulary takes hundreds of megabytes.
+    """
     mix = expected.sum(axis=0)
     mix /= mix.sum() or 1.0
     total = expected.sum(axis=1, keepdims=True)
-    smoothed = expected + prior * mix
-    return np.where(total > 0, smoothed / np.maximum(total + prior, SMALLEST), mix), mix
+    expected += prior * mix
+    expected /= np.maximum(total + prior, SMALLEST)
+    expected[total[:, 0] <= 0] = mix
+    return expected, mix
 
 
 def em_step(
@@ -237,7 +261,7 @@ def em(
 def _steps(counts: TupleCounts, model: ClassModel, prior: float, n_jobs: int) -> Iterator[tuple[ClassModel, float]]:
     """Endless EM iterations: the next model and the log-likelihood of the one before."""
     matrix = bigram_matrix(counts)
-    by_first, by_second = Expectation(matrix, n_jobs), Expectation(matrix.T.tocsr(), n_jobs)
+    by_first, by_second = Expectation(matrix, n_jobs), Expectation(by_second_word(counts, matrix), n_jobs)
     while True:
         model, log_likelihood = em_step(by_first, by_second, model, prior=prior)
         yield model, log_likelihood

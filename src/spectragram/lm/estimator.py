@@ -78,7 +78,8 @@ class LanguageModel(Estimator):
     executor : optional
         A ``distributed.Client`` or anything with ``submit`` whose workers count n-grams, take E-steps and score text.
     memory : str or int, optional
-        A bound on memory such as ``"4GB"``: what cannot fit is refused before it starts.
+        A bound on memory such as ``"4GB"``: n-grams and pairs of words that may not fit go to temporary files; text and
+        class tables that cannot fit are refused before they are read or learned.
     verbose : bool
         Show progress.
 

@@ -35,6 +35,9 @@ __all__ = ["Iterations", "learn", "training_corpus"]
 HELD_OUT_SHARE = 20
 """Without held-out text, one word of this many is held out of the training text. Chosen by hand, not tuned."""
 
+SHARE_OF_PAIRS = 8
+"""Counts of pairs may take one byte of this many of a bound on memory; tables of classes want most of it."""
+
 FEWEST_WORDS = 3
 """A shorter text has no trigram."""
 
@@ -82,9 +85,11 @@ def learn(
     else:
         cut = len(stream) - max(len(stream) // HELD_OUT_SHARE, 1)
         rest = Events.from_stream(stream[cut:], ignore=vocabulary.unknown_id, width=settings.width)
-        rehearsed, iterations = training.run(stream[:cut], held_out=rest)
+        mixture, iterations = training.run(stream[:cut], held_out=rest)
+        weights = mixture.weights
+        del mixture  # its tables make room for those of the training proper
         mixture, _ = training.run(stream, iterations=iterations, part="all")
-        mixture = replace(mixture, weights=rehearsed.weights)
+        mixture = replace(mixture, weights=weights)
     return Model(vocabulary, mixture.compact(), settings.boundaries), iterations
 
 
@@ -133,7 +138,7 @@ class _Training:
         classes: dict[int, list[ClassModel]] = {}
         made: Iterations = {}
         for distance in (1, 2) if learner == "mixed" else (1,):
-            counts = count_ngrams(stream, 2, self.n_words, n_jobs=self.settings.n_jobs, gap=distance - 1)
+            counts = self._pairs(stream, distance)
             for n_states in self.class_sizes:
                 max_iter = None if iterations is None else iterations[distance, n_states]
                 model, made[distance, n_states] = self.unfinished.once(
@@ -145,6 +150,12 @@ class _Training:
         if learner == "mixed" and held_out is not None:
             mixture = mixture.fit_weights(held_out)
         return mixture, {} if learner == "pivot" else made
+
+    def _pairs(self, stream: np.ndarray, distance: int) -> TupleCounts:
+        """Counts of words and the words ``distance`` places before them; on disk if a bound on memory asks for it."""
+        bound, n_jobs = self.settings.memory, self.settings.n_jobs
+        memory = None if bound is None else bound // SHARE_OF_PAIRS
+        return count_ngrams(stream, 2, self.n_words, n_jobs=n_jobs, gap=distance - 1, memory=memory)
 
     def _classes(
         self, counts: TupleCounts, distance: int, n_states: int, held_out: Events | None, max_iter: int | None
@@ -177,8 +188,13 @@ def _held_out_loss(held_out: Events | None, counts: TupleCounts, distance: int) 
 
     It leaves out words without counts: EM gives them probability zero, so they would outweigh everything else.
     """
-    if held_out is None or not np.isin(held_out.words, counts.words).any():
+    if held_out is None:
         return None
-    seen = np.isin(held_out.words, counts.words)
+    known = np.zeros(counts.n_ids, bool)
+    for part in counts.slices():
+        known[counts.keys[part] % counts.n_ids] = True
+    seen = known[held_out.words]
+    if not seen.any():
+        return None
     events = Events(held_out.contexts[seen], held_out.words[seen])
     return lambda model: events.log_loss(lambda contexts, words: model.prob(contexts[:, -distance], words))
