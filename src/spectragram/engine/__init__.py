@@ -12,6 +12,7 @@ from spectragram.engine.cluster import Resident, current_executor, map_shards, s
 from spectragram.engine.memory import (
     Allocate,
     allocator,
+    allocator_of,
     file_arrays,
     parse_memory,
     release,
@@ -28,6 +29,7 @@ __all__ = [
     "Resident",
     "Threads",
     "allocator",
+    "allocator_of",
     "current_executor",
     "file_arrays",
     "map_reduce",

@@ -15,7 +15,16 @@ import numpy as np
 
 from spectragram.errors import InputError, ParameterError
 
-__all__ = ["Allocate", "allocator", "file_arrays", "parse_memory", "release", "require_memory", "scratch_array"]
+__all__ = [
+    "Allocate",
+    "allocator",
+    "allocator_of",
+    "file_arrays",
+    "parse_memory",
+    "release",
+    "require_memory",
+    "scratch_array",
+]
 
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 """Units of memory; those with an i are powers of two."""
@@ -106,6 +115,11 @@ Allocate = Callable[[int, Any], np.ndarray]
 def allocator(n_bytes: float, memory: int | None) -> Allocate:
     """Where arrays of ``n_bytes`` in all go: to temporary files if a bound on memory is smaller than that."""
     return np.zeros if memory is None or n_bytes <= memory else scratch_array
+
+
+def allocator_of(array: np.ndarray) -> Allocate:
+    """Where arrays of about the same size as this one go: to files if it is in one."""
+    return scratch_array if isinstance(array, np.memmap) else np.zeros
 
 
 def file_arrays(parts: Iterable[Sequence[np.ndarray]]) -> list[np.ndarray]:

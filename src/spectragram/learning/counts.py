@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import Allocate, current_executor, file_arrays, map_reduce, release, scratch_array
+from spectragram.engine import current_executor, file_arrays, map_reduce, release
 from spectragram.errors import InputError
 
 __all__ = ["RunningCounts", "TupleCounts", "count_ngrams", "pack"]
@@ -102,11 +102,6 @@ class TupleCounts:
     def words(self) -> np.ndarray:
         """The last id of each tuple, shape (n,)."""
         return self.keys % self.n_ids
-
-    @property
-    def allocate(self) -> Allocate:
-        """What makes other arrays of about this size: in files if these counts did not fit into memory."""
-        return scratch_array if isinstance(self.keys, np.memmap) else np.zeros
 
     def slices(self) -> Iterator[slice]:
         """Stretches of the arrays that are small enough to be copied."""

@@ -13,7 +13,7 @@ A learner writes its E- and M-step as a generator and leaves the rest to :func:`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Generic, TypeVar
@@ -64,7 +64,7 @@ class Refined(Generic[Model]):
 def refine(
     steps: Iterable[tuple[Model, float] | None],
     *,
-    start: Model,
+    start: Model | None = None,
     max_iter: int,
     judge: Callable[[Model], float] | None = None,
     judge_start: bool = True,
@@ -79,7 +79,8 @@ def refine(
     ----------
     steps, start, max_iter
         Steps yield the next model and the log-likelihood of the one before, or None if an iteration was wasted and
-        brought no new model. The first step begins at ``start``; at most ``max_iter`` are taken.
+        brought no new model. The first step begins at ``start``; at most ``max_iter`` are taken. Without it, what the
+        steps yield first is the start; nobody else then holds it, so that large models are given up as others come.
     judge, judge_start
         Score of a model on held-out data, higher is better; and whether the start is judged, too, and may be returned.
     patience : int, optional
@@ -91,11 +92,13 @@ def refine(
     report
         Called once for each model: ``report(dev=...)`` if it was judged, ``report(log_likelihood=...)`` if not.
     """
-    found = Refined(start)
+    steps = iter(steps)
+    found = Refined(_first(steps) if start is None else start)
+    del start
     if judge is not None and judge_start:
-        found.score = judge(start)
+        found.score = judge(found.model)
         found.scores.append(found.score)
-    model, waited = start, 0
+    model, waited = found.model, 0
     for iteration, step in enumerate(islice(steps, max_iter), start=1):
         if step is None:
             continue
@@ -118,3 +121,9 @@ def refine(
     if judge is not None and not found.scores:
         found.model = model  # nothing was judged, so the last model wins
     return found
+
+
+def _first(steps: Iterator[tuple[Model, float] | None]) -> Model:
+    step = next(steps)
+    assert step is not None
+    return step[0]

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import Allocate, allocator
+from spectragram.engine import Allocate, allocator, allocator_of
 from spectragram.learning.back_off import BackOff
 from spectragram.learning.ngram_tree import (
     LONGEST,
@@ -107,7 +107,9 @@ class KneserNey(BackOff):
     def _sums(self) -> np.ndarray:
         """Counts of n-grams of length two and three, summed up from the first on."""
         first, stop = self.tree.bounds[1], self.tree.bounds[min(3, self.order)]
-        return np.concatenate([[0], np.cumsum(self.counts[first:stop], dtype=np.int64)])
+        sums = allocator_of(self.counts)(stop - first + 1, np.int64)
+        np.cumsum(self.counts[first:stop], out=sums[1:])
+        return sums
 
     _VALUES: ClassVar[dict[str, Any]] = {
         "order": Whole("length of the longest", least=1, below=LONGEST + 1, size="order"),

@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from spectragram.engine import Resident
+from spectragram.engine import Resident, allocator_of, scratch_array
 from spectragram.engine.progress import Report, silent
 from spectragram.learning.counts import TupleCounts
 from spectragram.learning.em import refine
@@ -85,7 +85,8 @@ class ClassModel:
 def bigram_matrix(counts: TupleCounts) -> sparse.csr_array:
     """Bigram counts as a (V, V) matrix of float64, rows the first word; in files if the counts are."""
     n_words = counts.n_ids
-    indices, values = (counts.allocate(len(counts.keys), dtype) for dtype in (np.int32, np.float64))
+    allocate = allocator_of(counts.keys)
+    indices, values = (allocate(len(counts.keys), dtype) for dtype in (np.int32, np.float64))
     for part in counts.slices():
         indices[part], values[part] = counts.keys[part] % n_words, counts.counts[part]
     starts = np.searchsorted(counts.keys, np.arange(n_words + 1) * n_words)
@@ -97,11 +98,10 @@ def bigram_matrix(counts: TupleCounts) -> sparse.csr_array:
 def by_second_word(counts: TupleCounts, matrix: sparse.csr_array) -> sparse.csr_array:
     """The transpose of a bigram matrix, with its rows together; in files if the counts are."""
     transposed = matrix.T.tocsr()
-    if counts.allocate is np.zeros:
-        return transposed
-    for name in ("indices", "data"):
+    allocate = allocator_of(counts.keys)
+    for name in ("indices", "data") if allocate is scratch_array else ():
         here = getattr(transposed, name)
-        there = counts.allocate(len(here), here.dtype)
+        there = allocate(len(here), here.dtype)
         there[:] = here
         setattr(transposed, name, there)
     return transposed
@@ -170,7 +170,13 @@ class Expectation:
     def __call__(self, rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, float]:
         """Expected counts, shape of ``rows``, and the log-likelihood."""
         found = self._expect(rows, others)
-        return np.concatenate([expected for expected, _ in found]), float(sum(value for _, value in found))
+        log_likelihood = float(sum(value for _, value in found))
+        expected, first = np.empty_like(rows), 0
+        while found:  # parts make room for one another: there may be hundreds of megabytes of them
+            part, _ = found.pop(0)
+            expected[first : first + len(part)] = part
+            first += len(part)
+        return expected, log_likelihood
 
 
 @dataclass(frozen=True)
@@ -247,9 +253,10 @@ def em(
 
     Returns the best model (which may be the start), its iteration, and the losses, that of the start first.
     """
+    steps = _steps(counts, model, prior, n_jobs)
+    del model  # a table of a large vocabulary takes hundreds of megabytes
     found = refine(
-        _steps(counts, model, prior, n_jobs),
-        start=model,
+        steps,
         max_iter=max_iter,
         judge=None if loss is None else lambda model: -loss(model),
         patience=patience,
@@ -259,7 +266,8 @@ def em(
 
 
 def _steps(counts: TupleCounts, model: ClassModel, prior: float, n_jobs: int) -> Iterator[tuple[ClassModel, float]]:
-    """Endless EM iterations: the next model and the log-likelihood of the one before."""
+    """The start, and endless EM iterations: the next model and the log-likelihood of the one before."""
+    yield model, -np.inf
     matrix = bigram_matrix(counts)
     by_first, by_second = Expectation(matrix, n_jobs), Expectation(by_second_word(counts, matrix), n_jobs)
     while True:

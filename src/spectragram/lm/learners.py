@@ -77,7 +77,7 @@ def learn(
     end = vocabulary.index[END] if settings.boundaries else -1
     stream = one_stream(corpus, end)
     training = _Training(settings, len(vocabulary), end, settings.class_sizes(len(vocabulary)), report, unfinished)
-    settings.require_memory_for_classes(len(vocabulary))
+    settings.require_memory_for_classes(len(vocabulary), len(stream))
     if dev is not None:
         mixture, iterations = training.run(stream, held_out=_held_out(dev, vocabulary, end, settings.width))
     elif settings.learner in ("pivot", "kn") or (settings.learner != "mixed" and settings.max_iter == 0):
@@ -162,18 +162,11 @@ class _Training:
     ) -> tuple[ClassModel, int]:
         """Hidden classes of the word ``distance`` places back, and the number of EM iterations."""
         settings = self.settings
-        rng = np.random.default_rng([settings.seed, distance])
-        if settings.learner == "em":
-            start = random_start(self.n_words, n_states, rng, settings.start_shape)
-        else:
-            start = pivot(
-                counts, n_states, prior=settings.prior, how=settings.anchoring, rng=rng, n_jobs=settings.n_jobs
-            )
         if settings.learner == "pivot":
-            return start, 0
+            return self._start(counts, distance, n_states), 0
         model, made, _ = em(
             counts,
-            start,
+            self._start(counts, distance, n_states),
             max_iter=settings.max_iter if max_iter is None else max_iter,
             loss=_held_out_loss(held_out, counts, distance),
             prior=settings.prior,
@@ -181,6 +174,14 @@ class _Training:
             report=self.report,
         )
         return model, made
+
+    def _start(self, counts: TupleCounts, distance: int, n_states: int) -> ClassModel:
+        """Where EM begins: at random, or at what the anchors say."""
+        settings = self.settings
+        rng = np.random.default_rng([settings.seed, distance])
+        if settings.learner == "em":
+            return random_start(self.n_words, n_states, rng, settings.start_shape)
+        return pivot(counts, n_states, prior=settings.prior, how=settings.anchoring, rng=rng, n_jobs=settings.n_jobs)
 
 
 def _held_out_loss(held_out: Events | None, counts: TupleCounts, distance: int) -> Callable[[ClassModel], float] | None:

@@ -107,16 +107,9 @@ def pivot(
         ordered = np.sort(occurrences)[::-1]
         n_candidates = how.candidates * n_states or len(ordered)
         min_count = max(int(ordered[min(n_candidates, len(ordered)) - 1]), 1)
-    means = _mean_contexts(matrix, n_states, how, rng)
-    found = decompose_means(
-        means, occurrences, means.shape[1], min_count=min_count, tolerance=how.membership_tolerance, n_jobs=n_jobs
-    )
-    # s(w2|h) = p(w2) q(h|w2) / pi(h)
-    share = occurrences / np.maximum(occurrences + how.smoothing, SMALLEST)
-    memberships = share[:, None] * found.memberships + (1.0 - share)[:, None] * found.prior
-    emissions = memberships * occurrences[:, None]
-    histories = np.repeat(found.prior[None], counts.n_ids, axis=0)
-    model = ClassModel(histories, emissions / np.maximum(emissions.sum(axis=0), SMALLEST), found.prior)
+    emissions, prior_of_classes = _emissions(matrix, occurrences, n_states, min_count, how, rng, n_jobs)
+    model = ClassModel(np.repeat(prior_of_classes[None], counts.n_ids, axis=0), emissions, prior_of_classes)
+    del emissions
     expect = Expectation(matrix, n_jobs)
     before = -np.inf
     for _ in range(how.history_steps):
@@ -125,6 +118,29 @@ def pivot(
             break
         before = log_likelihood
     return model
+
+
+def _emissions(
+    matrix: sparse.csr_array,
+    occurrences: np.ndarray,
+    n_states: int,
+    min_count: int,
+    how: Anchoring,
+    rng: np.random.Generator,
+    n_jobs: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """s(w2|h), shape (V, m), and pi(h), shape (m,); in place, since every table of this shape may be large."""
+    means = _mean_contexts(matrix, n_states, how, rng)
+    tolerance = how.membership_tolerance
+    found = decompose_means(means, occurrences, means.shape[1], min_count=min_count, tolerance=tolerance, n_jobs=n_jobs)
+    share = occurrences / np.maximum(occurrences + how.smoothing, SMALLEST)
+    # s(w2|h) = p(w2) q(h|w2) / pi(h)
+    emissions = found.memberships
+    emissions *= share[:, None]
+    emissions += (1.0 - share)[:, None] * found.prior
+    emissions *= occurrences[:, None]
+    emissions /= np.maximum(emissions.sum(axis=0), SMALLEST)
+    return emissions, found.prior
 
 
 def _mean_contexts(matrix: sparse.csr_array, n_states: int, how: Anchoring, rng: np.random.Generator) -> np.ndarray:

@@ -77,9 +77,12 @@ shape of the start were chosen on the development part of the Brown split; the o
 :mod:`~spectragram.lm.pivot`."""
 
 
-BASE_BYTES, BYTES_PER_WORD, TOKEN_BYTES, TABLE_BYTES = 250 * 10**6, 6, 12, 32
-"""Memory of the process before it begins; bytes of a word of text with the blank after it, about the mean of many
-languages; memory of a token while text is read; and of a word and class: two tables, the old and the new."""
+BASE_BYTES, BYTES_PER_WORD, READ_BYTES, TOKEN_BYTES = 350 * 10**6, 6, 12, 4
+"""Memory of the process beside text and tables; bytes of a word of text with the blank after it, about the mean of many
+languages; memory of a token while text is read, and later."""
+TABLE_BYTES, TABLES, TABLES_IN_EM = 8, 2, 7
+"""Memory of a word and class in a table; tables of a class model; and while EM runs: the best model, that of the last
+step, the next one, and parts of a table on their way."""
 
 
 @dataclass(frozen=True)
@@ -122,16 +125,19 @@ class Settings:
         """Refuse a text of that many bytes before it is read, if its words alone would not fit."""
         n_tokens = n_bytes / BYTES_PER_WORD
         remedy = "give less text, or allow more memory"
-        require_memory(BASE_BYTES + TOKEN_BYTES * n_tokens, f"a text of {n_bytes / 1e9:.3g} GB", remedy, self.memory)
+        require_memory(BASE_BYTES + READ_BYTES * n_tokens, f"a text of {n_bytes / 1e9:.3g} GB", remedy, self.memory)
 
-    def require_memory_for_classes(self, n_words: int) -> None:
-        """Refuse class models whose tables would not fit, before they are learned."""
+    def require_memory_for_classes(self, n_words: int, n_tokens: int) -> None:
+        """Refuse class models whose tables would not fit beside the text, before they are learned."""
         if self.learner == "kn":
             return
-        n_states = sum(self.class_sizes(n_words)) * (2 if self.learner == "mixed" else 1) + self.most_states
+        sizes = self.class_sizes(n_words)
+        n_states = sum(sizes) * (2 if self.learner == "mixed" else 1)
+        n_columns = TABLES * (n_states - max(sizes)) + TABLES_IN_EM * max(sizes)
         what = f"a model of {n_words} words with {n_states} classes in all"
         remedy = "ask for fewer classes or rarer words, or allow more memory"
-        require_memory(BASE_BYTES + TABLE_BYTES * n_words * n_states, what, remedy, self.memory)
+        n_bytes = BASE_BYTES + TOKEN_BYTES * n_tokens + TABLE_BYTES * n_words * n_columns
+        require_memory(n_bytes, what, remedy, self.memory)
 
     def _states_for(self, n_words: int) -> int:
         """Number of hidden classes for a vocabulary: what was asked for, if it allows them, or what suits it."""

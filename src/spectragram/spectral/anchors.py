@@ -141,8 +141,10 @@ def decompose_means(
     if not seen.any():
         raise InputError("no row has any mass", remedy="give counts that are not all zero")
     anchors = find_anchors(means, n_states, np.flatnonzero(seen & (mass >= min_count)))
+    found = simplex_least_squares(means[seen], means[anchors], tolerance=tolerance, n_jobs=n_jobs)
     memberships = np.zeros((len(means), n_states))
-    memberships[seen] = simplex_least_squares(means[seen], means[anchors], tolerance=tolerance, n_jobs=n_jobs)
+    memberships[seen] = found
+    del found  # of a large vocabulary, each of these tables takes hundreds of megabytes
     # pi(h) = sum_f p(f) q(h|f),   r(f|h) = p(f) q(h|f) / pi(h)
     joint = memberships * (mass / mass.sum())[:, np.newaxis]
     prior = joint.sum(axis=0)
@@ -150,7 +152,8 @@ def decompose_means(
         kept = int((prior > 0).sum())
         raise RankError(f"n_states={n_states}, but only {kept} anchors differ: use n_states<={kept} or richer features")
     memberships[~seen] = prior
-    return OneSided(anchors, memberships, prior, joint / prior)
+    joint /= prior
+    return OneSided(anchors, memberships, prior, joint)
 
 
 def pivot_decompose(
