@@ -1,4 +1,4 @@
-"""Every kind on a cluster: what 1, 2 and 4 workers buy beside one process, and the bytes of an E-step.
+"""What 1, 2 and 4 workers of a cluster buy beside one process in prediction and counting, and the bytes of an E-step.
 
 The workers are processes of a Dask cluster on this machine, one thread each; they have compiled code loaded before
 anything is counted. Answers must be those of one process, byte for byte.
@@ -11,14 +11,19 @@ processor time of all of them beside that of one process.
 from __future__ import annotations
 
 import pickle
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import spectragram as sg
 from benchmarks.measure import Row, row
+from benchmarks.zipf_text import write_zipf
+from spectragram.clusters.counting import count_files
 from spectragram.engine.cluster import connect
 from spectragram.synthetic import english_dependencies, english_tagged
 from spectragram.synthetic.english import english_trees
@@ -26,6 +31,7 @@ from spectragram.synthetic.english import english_trees
 WORKERS = (1, 2, 4)
 N_STATES = 8
 TRAINING = 1000
+MOST_WORDS, N_SHARDS = 100_000, 16
 
 
 class Scales:
@@ -58,8 +64,8 @@ class Scales:
 
 
 def run(quick: bool) -> list[Row]:
-    """Rows for the runner: sentences a second and speed-up of each kind, bytes of an E-step."""
-    return [*_predictions(quick), *_e_steps(quick)]
+    """Rows for the runner: sentences and tokens a second, speed-ups, bytes of an E-step."""
+    return [*_predictions(quick), *_counting(quick), *_e_steps(quick)]
 
 
 def _predictions(quick: bool) -> Iterator[Row]:
@@ -77,20 +83,52 @@ def _predictions(quick: bool) -> Iterator[Row]:
             for name, (model, sentences, shown) in models.items():
                 found, seconds = _predicted(model, sentences, client, n_workers)
                 assert list(map(shown, found)) == answers[name], "workers must give the same answers"
-                ideal = {"anchor": float(n_workers), "source": "number of workers", "better": "higher"}
-                yield row(f"{name}, {n_workers} workers", "speed-up, cpu", alone[name] / max(seconds), **ideal)
-                yield row(f"{name}, {n_workers} workers", "overhead, cpu", sum(seconds) / alone[name])
+                yield from _compared(name, n_workers, alone[name], seconds)
+
+
+def _compared(name: str, n_workers: int, alone: float, seconds: list[float]) -> Iterator[Row]:
+    """Speed-up and overhead of workers beside one process, which took ``alone`` processor seconds."""
+    speed_up, ideal = alone / max(seconds), float(n_workers)
+    yield row(f"{name}, {n_workers} workers", "speed-up, cpu", speed_up, ideal, "number of workers", better="higher")
+    yield row(f"{name}, {n_workers} workers", "overhead, cpu", sum(seconds) / alone)
+
+
+def _spent(work: Callable[[], Any], client: Any) -> tuple[Any, list[float]]:
+    """What ``work`` returns, and the processor seconds of this process and of each worker."""
+    before, start = client.run(time.process_time), time.process_time()
+    found = work()
+    own, after = time.process_time() - start, client.run(time.process_time)
+    return found, [own, *(after[worker] - before[worker] for worker in after)]
 
 
 def _predicted(model: Any, sentences: list[Any], client: Any, n_workers: int) -> tuple[Any, list[float]]:
     """Answers of workers, and the processor seconds of this process and of each worker."""
     model.set_params(executor=client)
     model.predict(sentences[: model.records_per_shard * n_workers * 2])  # loads compiled code everywhere
-    before, start = client.run(time.process_time), time.process_time()
-    found = model.predict(sentences)
-    own, after = time.process_time() - start, client.run(time.process_time)
+    found, seconds = _spent(lambda: model.predict(sentences), client)
     model.set_params(executor=None)
-    return found, [own, *(after[worker] - before[worker] for worker in after)]
+    return found, seconds
+
+
+def _counting(quick: bool) -> Iterator[Row]:
+    """Words and pairs of synthetic text."""
+    n_tokens = 2_000_000 if quick else 20_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        text = Path(folder) / "text"
+        write_zipf(n_tokens, text)
+        count = partial(count_files, text, max_size=MOST_WORDS, n_shards=N_SHARDS)
+        count()  # loads compiled code
+        start = time.process_time()
+        expected = count()
+        alone = time.process_time() - start
+        yield row("counting, one process", "tokens/cpu s", n_tokens / alone, better="higher")
+        for n_workers in WORKERS:
+            with connect(f"local:{n_workers}") as client:
+                count(executor=client)
+                found, seconds = _spent(lambda client=client: count(executor=client), client)  # type: ignore[misc]
+            for one, other in zip(found.tables, expected.tables, strict=True):
+                assert (one.keys == other.keys).all() and (one.counts == other.counts).all()
+            yield from _compared("counting", n_workers, alone, seconds)
 
 
 def _models(quick: bool) -> dict[str, tuple[Any, list[Any], Callable[[Any], Any]]]:

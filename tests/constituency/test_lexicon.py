@@ -77,6 +77,19 @@ def test_vectors_of_words_known_and_unknown_in_both_positions(corpus: Corpus) ->
             np.testing.assert_allclose(vectors, corpus.expected(word, initial)[tags], rtol=1e-12, err_msg=word)
 
 
+@pytest.mark.parametrize("initial", [False, True])
+def test_many_words_at_once_have_the_vectors_of_each(corpus: Corpus, initial: bool) -> None:
+    words = ["the", "Dogs", "run", "IBM", "unheard", "1990"]
+    alone = [corpus.lexicon.vectors(word, initial) for word in words]
+    together = Lexicon(corpus.table, corpus.values, corpus.divisor, corpus.mean)
+    tags = [corpus.table.certain_tags(word) for word in words]
+    together.prepare(words, initial, corpus.table.nodes(words, initial), tags)
+    assert all(together.knows(word, initial) and not together.knows(word, not initial) for word in words)
+    for word, (own, vectors) in zip(words, alone, strict=True):
+        np.testing.assert_array_equal(together.vectors(word, initial)[0], own)
+        np.testing.assert_array_equal(together.vectors(word, initial)[1], vectors)
+
+
 def test_vectors_of_rows(corpus: Corpus) -> None:
     found = corpus.lexicon.row_vectors()
     for r, word in enumerate(corpus.table.words):

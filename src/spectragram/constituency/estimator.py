@@ -54,7 +54,6 @@ CALIBRATED = 1000
 seconds. Chosen by hand."""
 
 Answer = TypeVar("Answer")
-Record = TypeVar("Record")
 
 
 def _known(parser: ConstituencyParser, X: WordLists, *, constrained: bool = False, **_: Any) -> list[SpanConstraints]:
@@ -456,11 +455,16 @@ class ConstituencyParser(SentenceMethods, Estimator):
         self._require_fitted()
         return as_known_spans(X, constrained=constrained)
 
-    def _map(self, function: Callable[[Record], Answer], sentences: list[Record]) -> list[Answer]:
+    def _map(self, function: Callable[[SpanConstraints], Answer], sentences: list[SpanConstraints]) -> list[Answer]:
         """The function's answers for all sentences, on ``n_jobs`` threads."""
         starts = range(0, len(sentences), SENTENCES_PER_TASK)
         batches = [sentences[start : start + SENTENCES_PER_TASK] for start in starts]
-        done = map_threads(lambda batch: [function(words) for words in batch], batches, self.n_jobs)
+
+        def answers(batch: list[SpanConstraints]) -> list[Answer]:
+            self.model_.prepare([given.words for given in batch])
+            return [function(given) for given in batch]
+
+        done = map_threads(answers, batches, self.n_jobs)
         return [answer for batch in done for answer in batch]
 
     def _predictions(

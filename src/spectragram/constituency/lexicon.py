@@ -278,6 +278,17 @@ class Lexicon:
             found = self._cache[word, initial] = self._compute(word, initial)
         return found
 
+    def prepare(self, words: Sequence[str], initial: bool, nodes: np.ndarray, tags: Sequence[np.ndarray]) -> None:
+        """Keep the vectors of words with these classes (n,) and possible tags: together they cost less than alone."""
+        if len(self._cache) + len(words) > CACHED_WORDS:
+            self._cache.clear()
+        for word, own, vectors in zip(words, tags, self.of_nodes(nodes), strict=True):
+            self._cache[word, initial] = own, vectors[own]
+
+    def knows(self, word: str, initial: bool) -> bool:
+        """Whether the vectors of a word need not be computed."""
+        return (word, initial) in self._cache
+
     def _compute(self, word: str, initial: bool) -> tuple[np.ndarray, np.ndarray]:
         tree = self.table.cells.tree
         node = tree.find(self.table.keys(word, initial))

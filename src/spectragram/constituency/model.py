@@ -7,7 +7,7 @@ Member    weights for the rules and words of a grammar: one model with hidden st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -43,6 +43,8 @@ SMALLEST_DIVISOR = 1e-30
 OF_MEMBER = {name: name for name in ("n_tags", "n_symbols", "n_rows")}
 """Sizes that members share with their grammar."""
 LEXICON = ("values", "divisor", "mean")
+WORDS_AT_A_TIME = 256
+"""Words whose vectors are computed together, a few megabytes. Chosen by hand."""
 
 
 def rules_of(productions: Productions) -> Rules:
@@ -324,6 +326,19 @@ class Model:
     def words(self) -> WordTable:
         """The words of the treebank."""
         return self.grammars[0].coarse.lexicon.table
+
+    def prepare(self, sentences: Sequence[Sequence[str]]) -> None:
+        """Compute the vectors of all words of some sentences that are not known yet; parsing would do so one by one."""
+        types = {(word, i == 0) for words in sentences for i, word in enumerate(words)}
+        for grammar in self.grammars:
+            lexicons = [member.lexicon for member in (grammar.coarse, grammar.middle, *grammar.members)]
+            table = lexicons[0].table
+            for initial in (False, True):
+                new = [word for word, first in types if first == initial and not lexicons[0].knows(word, initial)]
+                for part in (new[start : start + WORDS_AT_A_TIME] for start in range(0, len(new), WORDS_AT_A_TIME)):
+                    nodes, tags = table.nodes(part, initial), [table.certain_tags(word) for word in part]
+                    for lexicon in lexicons:
+                        lexicon.prepare(part, initial, nodes, tags)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Constituency parser",

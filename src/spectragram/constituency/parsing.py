@@ -169,14 +169,14 @@ def _coarse_lexical(
 def _lexical_vectors(member: Member, forest: Forest, words: Sequence[str], first: bool) -> np.ndarray:
     """The vectors of the bottom items over single words, one after the other, as the kernels read them."""
     n_states, lexicon = member.operators.n_states, member.lexicon
-    table = np.zeros((len(words), *lexicon.mean.shape))
-    for i, word in enumerate(words):
-        tags, vectors = lexicon.vectors(word, first and i == 0)
-        table[i, tags] = vectors
+    found = [lexicon.vectors(word, first and i == 0) for i, word in enumerate(words)]
+    n_tags = len(lexicon.mean)
+    possible = np.concatenate([tags + i * n_tags for i, (tags, _) in enumerate(found)])
     lengths = forest.spans[:, 1] - forest.spans[:, 0]
     items = forest.items[: forest.first_item[np.searchsorted(lengths, 2)]]
     items = items[items[:, 1] == 0]
-    values = table[forest.spans[items[:, 2], 0], items[:, 0]]
+    wanted = forest.spans[items[:, 2], 0] * n_tags + items[:, 0]
+    values = np.concatenate([vectors for _, vectors in found])[np.searchsorted(possible, wanted)]
     return values[np.arange(values.shape[1]) < n_states[items[:, 0]][:, None]]
 
 
