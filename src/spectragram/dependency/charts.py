@@ -70,16 +70,6 @@ class Chart:
                 return trees
         raise AssertionError("a mask that leaves no tree is refused before")
 
-    def confidences(self, heads: np.ndarray) -> np.ndarray:
-        """P(head) of these heads of all words, (n,), as in :meth:`head_distributions`."""
-        words = np.arange(len(heads))
-        if self.n_negative:
-            return self.head_distributions()[words, heads]
-        # Marginals of a word sum to one.
-        above = np.maximum(heads - 1, 0)
-        found = np.where(heads > 0, self.arcs[(words > above).astype(int), above, np.abs(words - above)], self.roots)
-        return np.maximum(found, 0.0)
-
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""
         n = len(self.roots)
