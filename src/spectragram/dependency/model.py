@@ -20,7 +20,7 @@ from spectragram.dependency.labels import Labels
 from spectragram.dependency.long_sentences import LONGEST, MARK, PUNCTUATION, join_pieces, require_chart
 from spectragram.dependency.members import Member, map_parts, parse_all, parse_together
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.learning.temperature import tempered
+from spectragram.learning.temperature import COLDEST, HOTTEST, tempered
 from spectragram.schema import Number, Part, Parts, Schema
 
 __all__ = ["Model", "Parse"]
@@ -260,7 +260,7 @@ class Model:
         "Dependency parser",
         "An alphabet, the automata and factors of the members, relations.",
         values={
-            "temperature": Number("of the probabilities of heads that are reported; 1 if missing", least=0.1, most=10.0)
+            "temperature": Number("of the probabilities that are reported; 1 if missing", least=COLDEST, most=HOTTEST)
         },
         optional=("temperature",),
         parts={
