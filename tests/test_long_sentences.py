@@ -66,9 +66,7 @@ def test_pieces_cover_the_sentence_and_end_with_punctuation() -> None:
 
 
 def test_roots_of_pieces_depend_on_the_first() -> None:
-    heads, confidence = join_pieces([(np.array([2, 0, 2]), np.full(3, 0.5)), (np.array([0, 1]), np.ones(2))])
-    assert heads.tolist() == [2, 0, 2, 2, 4]
-    assert confidence.tolist() == [0.5, 0.5, 0.5, 1.0, 1.0]
+    assert join_pieces([np.array([2, 0, 2]), np.array([0, 1])]).tolist() == [2, 0, 2, 2, 4]
 
 
 def test_a_long_sentence_has_one_tree_over_all_its_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,6 +56,7 @@ CASE = ContractCase(
         "binarisations": ["left"],
         "decoder": "goodman",
         "noise": 0.0,
+        "temperature": 2.0,
         "random_state": 5,
     },
     grid={"learner": ["pcfg", "em"]},

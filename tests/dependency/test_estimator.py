@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from spectragram.data import Sentence, read_conllu, write_conllu
 from spectragram.data.projectivity import find_tree_problem, is_projective
 from spectragram.dependency import DependencyParser
+from spectragram.dependency.calibration import USUAL
 from spectragram.dependency.charts import Chart
 from spectragram.dependency.factors import arc_templates
 from spectragram.dependency.grammar import Grammar
@@ -21,6 +23,7 @@ from spectragram.dependency.members import Member
 from spectragram.dependency.model import Model
 from spectragram.dependency.settings import LEARNERS
 from spectragram.errors import InputError
+from spectragram.learning.temperature import tempered
 from spectragram.synthetic import english_dependencies
 
 TREES = english_dependencies(260, seed=3)
@@ -45,7 +48,8 @@ def test_marginals_sum_to_one_for_every_modifier(parser: DependencyParser) -> No
     for sentence, marginals in zip(TEST, parser.marginals(TEST), strict=True):
         assert marginals.shape == (len(sentence), len(sentence) + 1)
         np.testing.assert_allclose(marginals.sum(axis=1), 1.0, atol=1e-9)
-        np.testing.assert_allclose(marginals[:, 0].sum(), 1.0, atol=1e-9)
+    for chart, _ in parser.model_.parse(parser.model_.alphabet.encode(TEST)):
+        np.testing.assert_allclose(chart.head_distributions()[:, 0].sum(), 1.0, atol=1e-9)
 
 
 def test_every_part_of_the_model_helps() -> None:
@@ -162,7 +166,7 @@ def test_an_ensemble_averages_its_members() -> None:
     charts = [member.charts([columns], three.model_.fallback, [None])[0][0] for member in three.model_.members]
     assert np.abs(charts[0].arcs - charts[1].arcs).max() > 0
     mean = np.mean([chart.head_distributions() for chart in charts], axis=0)
-    np.testing.assert_allclose(three.marginals(TEST[:1])[0], mean, atol=1e-9)
+    np.testing.assert_allclose(three.marginals(TEST[:1])[0], tempered(mean, USUAL), atol=1e-9)
 
 
 def test_tables_of_a_wrong_size_are_refused(parser: DependencyParser) -> None:
@@ -397,13 +401,40 @@ def test_marginals_that_make_no_tree_still_give_one():
     assert all(find_tree_problem(heads) is None for heads in chart.k_best_heads(2))
 
 
-@pytest.mark.parametrize("learner", ["spectral+em", "spectral"])
-def test_confidences_of_heads_are_those_of_the_distributions(learner: str) -> None:
-    """With the learner ``spectral`` some marginals are negative."""
-    model = DependencyParser(3, learner=learner, max_iter=2, factors=False).fit(TRAIN[:60]).model_
-    charts = [chart for chart, _ in model.parse(model.alphabet.encode(TEST[:20]))]
-    assert any(chart.n_negative for chart in charts) == (learner == "spectral")
-    for chart in charts:
-        heads = chart.best_heads()
-        wanted = chart.head_distributions()[np.arange(len(heads)), heads]
-        np.testing.assert_allclose(chart.confidences(heads), wanted, atol=1e-9)
+def with_temperature(parser: DependencyParser, temperature: float) -> DependencyParser:
+    other = copy(parser)
+    other.model_ = replace(parser.model_, temperature=temperature)
+    return other
+
+
+def test_heads_are_reported_at_a_temperature_that_changes_no_tree(parser: DependencyParser, tmp_path: Path) -> None:
+    sharp = with_temperature(parser, 1.0)
+    assert parser.model_.temperature == USUAL > 1.0
+    assert parser.predict(TEST) == sharp.predict(TEST)
+    for soft, plain, sure in zip(parser.marginals(TEST), sharp.marginals(TEST), parser.confidence(TEST), strict=True):
+        np.testing.assert_allclose(soft, tempered(plain, USUAL))
+        np.testing.assert_array_equal(sure.heads, soft[np.arange(len(soft)), sure.sentence.heads])
+    assert parser.evaluate(TEST)["calibration_error"] != sharp.evaluate(TEST)["calibration_error"]
+    assert [value for ((_, value),) in parser.kbest(TEST, 1)] == [value for ((_, value),) in sharp.kbest(TEST, 1)]
+    parser.save(tmp_path / "parser.sgm")
+    loaded = DependencyParser.load(tmp_path / "parser.sgm")
+    np.testing.assert_array_equal(np.concatenate(loaded.marginals(TEST[:1])), parser.marginals(TEST[:1])[0])
+
+
+def test_held_out_trees_tell_the_temperature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where heads are drawn at random, a parser that trusts its words is too sure of them."""
+    rng = np.random.default_rng(0)
+
+    def noise() -> Sentence:
+        heads = [["0", "1", "1"], ["3", "3", "0"]][rng.integers(2)]
+        return Sentence.from_words([f"w{rng.integers(300)}" for _ in range(3)], xpos=["NN"] * 3, head=heads)
+
+    train, dev, test = ([noise() for _ in range(150)] for _ in range(3))
+    asked: dict[str, Any] = {"n_states": 1, "max_iter": 1, "n_epochs": 6}
+    assert DependencyParser(**asked).fit(train, dev=dev).model_.temperature == USUAL, "too few words to tell"
+    monkeypatch.setattr("spectragram.dependency.calibration.FEWEST_WORDS", 100)
+    fitted = DependencyParser(**asked).fit(train, dev=dev)
+    assert fitted.model_.temperature > USUAL
+    errors = [with_temperature(fitted, t).evaluate(test)["calibration_error"] for t in (fitted.model_.temperature, 1.0)]
+    assert errors[0] < 0.5 * errors[1]
+    assert DependencyParser(**asked, factors=False).fit(train, dev=dev).model_.temperature == 1.0

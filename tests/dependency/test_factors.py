@@ -15,6 +15,7 @@ from spectragram.dependency.encoding import Alphabet
 from spectragram.dependency.factor_training import learn_factors
 from spectragram.dependency.factors import Factors, Templates, arc_templates, usable_letters
 from spectragram.dependency.features import gold_pairs
+from spectragram.dependency.gates import Gates
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.labels import Labels, learn_labels
 from spectragram.dependency.tree_templates import TreeTemplates, label_templates, pair_templates
@@ -169,3 +170,11 @@ def test_words_without_a_label_are_passed_over() -> None:
     assert np.isfinite(labels.weights).all()
     none = learned_labels(["_"] * len(full))
     assert (none.names, none.root) == (("_",), "_")
+
+
+def test_gates_whose_tables_differ_in_size_are_refused() -> None:
+    """One look finds the place in both tables, so a shorter one would be left."""
+    tables = np.zeros(16, np.float32), np.zeros(32, np.float32)
+    assert Gates(tables[0], tables[0]).arcs.size == 16
+    with pytest.raises(ValueError, match="16 and 32 weights"):
+        Gates(*tables)

@@ -17,8 +17,10 @@ from spectragram.data.labelled import LabelledFile, Layout
 from spectragram.dependency import DependencyParser
 from spectragram.distillation import distil
 from spectragram.distillation.learning import _learned, _Lesson
-from spectragram.distillation.tasks import Listed, task_of
+from spectragram.distillation.tasks import TEMPERATURE, Listed, task_of
 from spectragram.errors import InputError, NotFittedError, ParameterError
+from spectragram.inference.chart_coarse import span_id
+from spectragram.learning.temperature import tempered, tempered_odds
 from spectragram.lm import LanguageModel
 from spectragram.pipeline import Pipeline
 from spectragram.synthetic import english_dependencies, english_tagged, english_treebank
@@ -44,6 +46,29 @@ def test_without_gold_data_the_student_learns_what_the_teacher_says(teacher: Con
     assert same_trees(student, alone)
     assert student.summary_["raw_sentences"] == student.summary_["sentences"] == len(WORDS)
     assert student.summary_["raw_weight"] == 1.0
+
+
+def test_students_of_phrases_report_at_a_temperature(teacher: ConstituencyParser, tmp_path: Path) -> None:
+    """They are surer than they should be, since labelled trees are more regular than others."""
+    asked: dict[str, Any] = {"n_states": 2, "max_iter": 1}
+    soft, sharp = distil(teacher, WORDS, **asked), distil(teacher, WORDS, temperature=1.0, **asked)
+    assert (soft.model_.temperature, sharp.model_.temperature, teacher.model_.temperature) == (TEMPERATURE, 1.0, 1.0)
+    assert same_trees(soft, sharp)
+    for one, other, sure in zip(soft.marginals(WORDS), sharp.marginals(WORDS), soft.confidence(WORDS), strict=True):
+        np.testing.assert_allclose(one.spans, tempered_odds(other.spans, TEMPERATURE))
+        np.testing.assert_allclose(one.tags, tempered(other.tags, TEMPERATURE))
+        index = soft.model_.labels.phrase_index
+        assert [p for *_, p in sure.spans] == [one.spans[span_id(i, j), index[label]] for label, i, j, _ in sure.spans]
+    soft.save(tmp_path / "soft.sgm")
+    assert ConstituencyParser.load(tmp_path / "soft.sgm").model_.temperature == TEMPERATURE
+    without = distil(teacher, WORDS, gold=TREES[:30], weight=0.0, **asked)
+    assert without.model_.temperature == 1.0, "it has learned from no labelled text"
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.05, 11, "2", float("nan")])
+def test_temperatures_that_no_file_may_hold_are_refused(temperature: Any) -> None:
+    with pytest.raises(ParameterError, match="temperature"):
+        ConstituencyParser(n_states=2, preset="fast", temperature=temperature).fit(TREES[:10])
 
 
 class Judged(ConstituencyParser):

@@ -25,11 +25,13 @@ def test_words_between_count_once_each_and_marks_are_seen() -> None:
     marked, grades = with_marks(TAGS)
     assert marked.tolist() == [0, 1, 2, 3, 2, 1, 3, 0]
     assert grades[:3].tolist() == np.searchsorted(GRADES, [0, 1, 2], side="right").tolist()
-    found = gate_scores(marked, grades, np.ones(1 << 10, np.float32))
+    ones = np.ones(1 << 10, np.float32)
+    arcs, ends = gate_scores(marked, grades, ones, 3 * ones)
     for d, i, s in pairs():
         j = i + (2 * d - 1) * s
         between = {int(TAGS[k]) for k in range(min(i, j) + 1, max(i, j))}
-        assert found[d, i, s] == 5 + 2 * len(between)
+        assert arcs[d, i, s] == 5 + 2 * len(between)
+    np.testing.assert_array_equal(ends, 3 * arcs)
 
 
 def test_a_step_changes_the_scores_by_the_features_that_two_pairs_share() -> None:
@@ -38,9 +40,9 @@ def test_a_step_changes_the_scores_by_the_features_that_two_pairs_share() -> Non
         weights, gradient = start_weights(np.zeros(1 << 16, np.float32)), np.zeros((2, N, N + 1))
         gradient[d, i, s] = 1.0
         step_gates(marked, grades, gradient, weights, 0.1, 1)
-        scores = gate_scores(marked, grades, weights.table)
+        scores, counts = gate_scores(marked, grades, weights.table, np.ones_like(weights.table))
         # AdaGrad from a squared gradient of 1: each weight moves by 0.1 / sqrt(2).
-        n_features = gate_scores(marked, grades, np.ones_like(weights.table))[d, i, s]
+        n_features = counts[d, i, s]
         assert scores[d, i, s] == pytest.approx(n_features * 0.1 / np.sqrt(2.0), rel=1e-5)
         assert scores[d, i, s] >= max(scores[place] for place in pairs()) - 1e-6
 

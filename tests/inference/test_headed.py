@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from spectragram.data.projectivity import find_tree_problem, is_projective
-from spectragram.inference.headed import LEFT, RIGHT, best_heads, inside_outside, list_arcs, sibling_inside_outside
+from spectragram.inference.headed import (
+    LEFT,
+    RIGHT,
+    best_heads,
+    clear_heads,
+    inside_outside,
+    list_arcs,
+    sibling_inside_outside,
+)
 from spectragram.inference.sibling_factors import gold_triples
 from spectragram.synthetic.shag import HeadAutomata, modifier_sequences
 
@@ -156,6 +164,33 @@ def test_decoding_finds_the_best_of_all_trees(seed: int) -> None:
         )
 
     assert tuple(best_heads(root, arcs)) == max(projective_trees(n), key=score)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_probable_heads_that_are_a_tree_are_the_best_tree(n: int) -> None:
+    """Of all ways to give each word a most probable head, those that are trees are told from all others."""
+    trees = set(projective_trees(n))
+    for heads in itertools.product(range(n + 1), repeat=n):
+        if any(head == word + 1 for word, head in enumerate(heads)):
+            continue
+        roots, arcs = np.full(n, 0.1), np.full((2, n, n), 0.1)
+        for word, head in enumerate(heads):
+            if head:
+                arcs[int(head - 1 < word), head - 1, abs(head - 1 - word)] = 0.6
+            else:
+                roots[word] = 0.6
+        found = tuple(clear_heads(roots, arcs))
+        assert found == (heads if heads in trees else (-1,) * n)
+        assert heads not in trees or tuple(best_heads(np.log(roots), np.log(arcs))) == heads
+
+
+def test_heads_that_are_equally_probable_are_not_clear() -> None:
+    roots, arcs = np.array([0.6, 0.2, 0.2]), np.full((2, 3, 3), 0.2)
+    arcs[RIGHT, 0, 1] = arcs[RIGHT, 0, 2] = 0.6
+    assert clear_heads(roots, arcs).tolist() == [0, 1, 1]
+    arcs[RIGHT, 1, 1] = 0.6  # the third word's other neighbour
+    assert clear_heads(roots, arcs).tolist() == [-1, -1, -1]
+    assert clear_heads(np.full(1, np.nan), np.zeros((2, 1, 1))).tolist() == [-1]
 
 
 def test_listed_arcs_come_by_head_and_distance_and_their_pairs_are_numbered() -> None:

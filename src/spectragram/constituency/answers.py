@@ -21,8 +21,9 @@ from spectragram.data.confidence import SpanConfidence
 from spectragram.data.known_spans import SpanConstraints
 from spectragram.data.trees import Tree
 from spectragram.inference.chart_coarse import span_id
+from spectragram.learning.temperature import tempered, tempered_odds
 
-__all__ = ["confident_tree", "decode", "parse", "posteriors_of"]
+__all__ = ["confident_tree", "decode", "parse", "posteriors_of", "reported"]
 
 
 def posteriors_of(model: Model, given: SpanConstraints) -> tuple[SpanPosteriors, Status, int]:
@@ -34,6 +35,12 @@ def posteriors_of(model: Model, given: SpanConstraints) -> tuple[SpanPosteriors,
     if model.rule_factors is not None:
         posteriors = blended(posteriors, model.rule_factors.apply(given.words, found.posteriors, found.forests))
     return posteriors, found.status, found.n_negative
+
+
+def reported(model: Model, posteriors: SpanPosteriors) -> SpanPosteriors:
+    """The posteriors at the temperature of the model: of each bracket for itself, and of the tags of each word."""
+    t = model.temperature
+    return SpanPosteriors(tempered_odds(posteriors.spans, t), tempered(posteriors.tags, t))
 
 
 def decode(model: Model, posteriors: SpanPosteriors, given: SpanConstraints) -> Tree:
@@ -64,7 +71,7 @@ def confident_tree(model: Model, given: SpanConstraints, decoder: str) -> tuple[
     posteriors, status, n_negative = posteriors_of(model, given)
     tree = decode(model, posteriors, given) if decoder == "mbr" else parse(model, given, decoder)[0]
     labels = extended(model.labels, given)
-    rows = imposed(posteriors, given, labels)
+    rows = imposed(reported(model, posteriors), given, labels)
     spans = [
         (label, i, j, float(min(rows.spans[span_id(i, j), labels.phrase_index[label]], 1.0)))
         for label, i, j in tree.without_root().spans()

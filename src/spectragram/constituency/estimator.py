@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from spectragram.constituency.answers import confident_tree, parse, posteriors_of
+from spectragram.constituency.answers import confident_tree, parse, posteriors_of, reported
 from spectragram.constituency.brackets import SpanPosteriors
 from spectragram.constituency.derivations import k_best_derivations
 from spectragram.constituency.learners import train
@@ -145,6 +145,9 @@ class ConstituencyParser(SentenceMethods, Estimator):
     pivot_count, smooth_membership, align_iterations, rule_iterations, rule_tolerance : optional
         ``pivot``: least count of a pivot feature (20, 1), what is added to q(h | f) (0.001, 0), and when the EM of the
         matching (50, 1000 iterations) and of the rules (15, 1000; 1e-4, 1e-10) stops.
+    temperature : float, optional
+        Above 1, brackets and tags are reported with less certainty (:mod:`spectragram.learning.temperature`), which
+        changes no tree. 1 unless the parser learns from labelled text (:mod:`spectragram.distillation`).
     random_state, n_jobs, executor, verbose
         As everywhere; ``n_jobs=-1`` uses all cores. Members, E-steps and sentences go to the workers of ``executor``
         (a ``distributed.Client`` or anything with ``submit``), if there is one. The result depends on neither.
@@ -213,6 +216,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         align_iterations: int | None = None,
         rule_iterations: int | None = None,
         rule_tolerance: float | None = None,
+        temperature: float | None = None,
         random_state: int = 0,
         n_jobs: int = -1,
         executor: Executor | None = None,
@@ -256,6 +260,7 @@ class ConstituencyParser(SentenceMethods, Estimator):
         self.align_iterations = align_iterations
         self.rule_iterations = rule_iterations
         self.rule_tolerance = rule_tolerance
+        self.temperature = temperature
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.executor = executor
@@ -339,13 +344,19 @@ class ConstituencyParser(SentenceMethods, Estimator):
     def marginals(self, X: WordLists, *, constrained: bool = False) -> Predictions[SpanPosteriors]:
         """Posterior of every label over every span, and of every tag, averaged over the models.
 
-        They include the factors. Some factors weigh every bracket on its own: posteriors of brackets that cross may add
-        up to a little more than 1. They are given what is known, see :meth:`predict`, like the diagnostics.
+        They include the factors, and are those at the ``temperature``. Some factors weigh every bracket on its own:
+        posteriors of brackets that cross may add up to a little more than 1. They are given what is known, see
+        :meth:`predict`, like the diagnostics.
         """
         model = self._fitted()
         known = self.read(X, constrained=constrained)
         require_chart(known)
-        return self._predictions(lambda given: posteriors_of(model, given), known)
+
+        def posteriors(given: SpanConstraints) -> tuple[SpanPosteriors, Status, int]:
+            found, status, n_negative = posteriors_of(model, given)
+            return reported(model, found), status, n_negative
+
+        return self._predictions(posteriors, known)
 
     @by_shards(_known)
     def kbest(self, X: WordLists, k: int, *, constrained: bool = False) -> Predictions[list[tuple[Tree, float]]]:

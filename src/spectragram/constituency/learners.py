@@ -143,7 +143,8 @@ def _train_grammars(
     for which, part in enumerate(prepared):
         members = [member for (w, _), (member, _) in zip(plan, trained, strict=True) if w == which]
         grammars.append(_rounded(part.grammar, members))
-    model = Model(tuple(grammars), settings.decoder, settings.probabilistic, settings.absolute)
+    how = settings.decoder, settings.probabilistic, settings.absolute
+    model = Model(tuple(grammars), *how, temperature=settings.temperature)
     return model, [facts for _, facts in trained]
 
 

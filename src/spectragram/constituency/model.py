@@ -33,6 +33,7 @@ from spectragram.inference.chart_rules import (
     make_rules,
     make_weights,
 )
+from spectragram.learning.temperature import COLDEST, HOTTEST
 from spectragram.schema import Array, Flag, ListOf, Number, Part, Parts, Schema, Text, Whole
 
 __all__ = ["Grammar", "Member", "Model", "Thresholds", "rules_of"]
@@ -308,6 +309,8 @@ class Model:
         What multiplies the odds of brackets.
     rule_factors : RuleFactors or None
         What weighs whole derivations; only beside ``factors``.
+    temperature : float
+        Reported probabilities are those of the grammars and factors at this temperature, which changes no tree.
     """
 
     grammars: tuple[Grammar, ...]
@@ -316,6 +319,7 @@ class Model:
     absolute: bool = True
     factors: Factors | None = None
     rule_factors: RuleFactors | None = None
+    temperature: float = 1.0
 
     @property
     def labels(self) -> LabelSet:
@@ -347,8 +351,9 @@ class Model:
             "decoder": Text("how trees are chosen", choices=DECODERS),
             "probabilistic": Flag("whether the members are probability distributions"),
             "absolute": Flag("whether goodman adds up absolute values of marginals; it does if it is missing"),
+            "temperature": Number("of the probabilities that are reported; 1 if missing", least=COLDEST, most=HOTTEST),
         },
-        optional=("absolute",),
+        optional=("absolute", "temperature"),
         parts={
             "labels": Part(LabelSet.SCHEMA, {"n_tags": "n_tags"}),
             "words": Part(WordTable.SCHEMA, {"n_tags": "n_tags", "n_rows": "n_rows"}),
@@ -376,6 +381,8 @@ class Model:
         shared = {"decoder": self.decoder, "probabilistic": self.probabilistic, "labels": labels, "words": words}
         if not self.absolute:
             shared["absolute"] = False
+        if self.temperature != 1.0:
+            shared["temperature"] = self.temperature
         return shared | {"grammars": grammars}, arrays
 
     @classmethod
@@ -397,4 +404,5 @@ class Model:
             bool(values.get("absolute", True)),
             Factors.from_arrays(of_factors, words.paths) if of_factors else None,
             RuleFactors.from_arrays(of_rules, words.paths) if of_rules else None,
+            float(values.get("temperature", 1.0)),
         )

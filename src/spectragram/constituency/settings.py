@@ -9,6 +9,7 @@ from spectragram.constituency import factors, rule_factors
 from spectragram.constituency.nodes import FeatureFunction
 from spectragram.data.word_paths import WordPaths
 from spectragram.errors import ParameterError
+from spectragram.learning.temperature import COLDEST, HOTTEST
 from spectragram.learning.views import Decomposition
 from spectragram.word_paths import load_word_paths
 
@@ -195,6 +196,7 @@ class Settings:
     inside_features: FeatureFunction | None
     outside_features: FeatureFunction | None
     random_state: int
+    temperature: float = 1.0
     paths: WordPaths | None = None
 
     @property
@@ -250,6 +252,7 @@ def settings_of(parser: ConstituencyParser) -> Settings:
             "inside_features": parser.inside_features,
             "outside_features": parser.outside_features,
             "random_state": parser.random_state,
+            "temperature": 1.0 if parser.temperature is None else float(parser.temperature),
             "paths": None if parser.clusters is None else load_word_paths(parser.clusters),
         }
     )
@@ -273,6 +276,9 @@ def _check(parser: ConstituencyParser) -> None:
     for name in ("noise", "kappa", "smallest", "shrink", "trust_word", "trust_class", "rule_tolerance"):
         parser._check_number(name)
     parser._check_number("trusted", infinite=True)
+    parser._check_number("temperature", COLDEST)
+    if parser.temperature is not None and parser.temperature > HOTTEST:
+        raise ParameterError("temperature", parser.temperature, remedy=f"give a number of at most {HOTTEST:g}")
     for name in ("smooth_words", "smooth_rules", "smooth_states", "smooth_membership"):
         parser._check_share(name)
     for name in ("prune", "prune_middle", "prune_tags"):

@@ -144,10 +144,10 @@ class Sentence:
 
     def with_heads(self, heads: Sequence[int] | np.ndarray, deprels: Sequence[str] | None = None) -> Self:
         """The same sentence with other heads (-1 writes ``_``) and, if given, relations."""
-        numbers = np.asarray(heads).tolist()
+        numbers, n_words = np.asarray(heads).tolist(), len(self)
         for head in numbers:
-            if not -1 <= head <= len(self):
-                raise InputError(f"head {head} in a sentence of {len(self)} words")
+            if not -1 <= head <= n_words:
+                raise InputError(f"head {head} in a sentence of {n_words} words")
         columns: dict[str, Sequence[str]] = {"head": ["_" if head == -1 else str(head) for head in numbers]}
         if deprels is not None:
             columns["deprel"] = deprels

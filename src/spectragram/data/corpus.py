@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -124,8 +124,7 @@ class Vocabulary:
 
     def encode(self, words: Iterable[Any]) -> np.ndarray:
         """Ids of ``words``, int32; words outside the vocabulary get ``unknown_id`` (-1 if there is none)."""
-        index, unknown = self.index, self.unknown_id
-        return np.fromiter((index.get(word, unknown) for word in words), np.int32)
+        return np.fromiter(map(self.index.get, words, repeat(self.unknown_id)), np.int32)
 
     def decode(self, ids: Iterable[int]) -> list[Any]:
         """Words of ``ids``; the inverse of :meth:`encode` on known words."""

@@ -11,7 +11,7 @@ import numpy as np
 from spectragram.dependency.constraints import ArcMask, arc_places
 from spectragram.dependency.grammar import Grammar
 from spectragram.dependency.siblings import Siblings
-from spectragram.inference.headed import ArcList, best_heads, inside_outside, sibling_inside_outside
+from spectragram.inference.headed import ArcList, best_heads, clear_heads, inside_outside, sibling_inside_outside
 from spectragram.inference.headed_kbest import k_best_heads
 
 __all__ = ["Chart", "average", "run_chart"]
@@ -55,6 +55,11 @@ class Chart:
 
     def best_heads(self, mask: ArcMask | None = None) -> np.ndarray:
         """The minimum-risk tree: the highest sum of log-marginals (equation 2), (n,) int32."""
+        if self.sign > 0 and not self.n_negative:
+            # Nearly always the most probable heads are a tree.
+            heads = clear_heads(self.roots, self.arcs)
+            if heads[0] >= 0:
+                return heads
         return self.k_best_heads(1, mask)[0]
 
     def k_best_heads(self, k: int, mask: ArcMask | None = None) -> np.ndarray:
@@ -69,16 +74,6 @@ class Chart:
             if len(trees) and trees[0, 0] >= 0:
                 return trees
         raise AssertionError("a mask that leaves no tree is refused before")
-
-    def confidences(self, heads: np.ndarray) -> np.ndarray:
-        """P(head) of these heads of all words, (n,), as in :meth:`head_distributions`."""
-        words = np.arange(len(heads))
-        if self.n_negative:
-            return self.head_distributions()[words, heads]
-        # Marginals of a word sum to one.
-        above = np.maximum(heads - 1, 0)
-        found = np.where(heads > 0, self.arcs[(words > above).astype(int), above, np.abs(words - above)], self.roots)
-        return np.maximum(found, 0.0)
 
     def head_distributions(self) -> np.ndarray:
         """P(head) of each word, (n, n + 1), column 0 for the root; negative marginals are set to zero."""

@@ -286,10 +286,13 @@ class DependencyParser(Estimator):
         return Predictions((sentence for sentence, _ in found), found.diagnostics)
 
     @by_shards(_sentences)
-    def _parses(self, X: Dependencies, *, constrained: bool = False) -> Predictions[tuple[Sentence, Parse]]:
+    def _parses(
+        self, X: Dependencies, *, constrained: bool = False, confident: bool = False
+    ) -> Predictions[tuple[Sentence, Parse]]:
         """What :meth:`predict` returns, with the parses behind it."""
         sentences = self.read(X)
-        trees = self.model_.trees(self._encode(sentences), self.n_jobs, self._known(sentences, constrained))
+        known = self._known(sentences, constrained)
+        trees = self.model_.trees(self._encode(sentences), self.n_jobs, known, confident=confident)
         diagnostics = {
             "fallbacks": sum(tree.fell_back for tree in trees),
             "negative": sum(tree.n_negative for tree in trees),
@@ -302,12 +305,13 @@ class DependencyParser(Estimator):
     def marginals(self, X: Dependencies, *, constrained: bool = False) -> Predictions[np.ndarray]:
         """P(head | sentence) of each word, (n, n + 1); column 0 is the root, column i word i. Rows sum to one.
 
-        With ``constrained`` they are given what the sentences say about heads, see :meth:`predict`.
+        They are those of the chart at the temperature of the model. With ``constrained`` they are given what the
+        sentences say about heads, see :meth:`predict`.
         """
         sentences = self.read(X)
         known = self._known(sentences, constrained)
         charts, diagnostics = self._charts(self._encode(sentences), known)
-        found = [chart.head_distributions() for chart in charts]
+        found = list(map(self.model_.head_distributions, charts))
         if known is not None:
             found = [mine.distributions(rows) for mine, rows in zip(known, found, strict=True)]
         return Predictions(found, diagnostics)
@@ -408,7 +412,7 @@ class DependencyParser(Estimator):
         """
         gold = _trees(X)
         started = time.perf_counter()
-        found = self._parses(gold if given is None else given)
+        found = self._parses(gold if given is None else given, confident=True)
         parsed, trees = zip(*found, strict=True)
         speed = per_second(len(gold), time.perf_counter() - started)
         tags = "upos" if any(tag != "_" for sentence in gold for tag in sentence.upos) else "xpos"

@@ -54,24 +54,24 @@ class Gates:
     def __post_init__(self) -> None:
         require_table(self.arcs)
         require_table(self.ends)
+        if self.arcs.size != self.ends.size:
+            raise ValueError(f"tables of {self.arcs.size} and {self.ends.size} weights")
 
     def open(self, sentences: Sequence[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
         """The arcs and the ends of halves worth looking at in sentences of tags (n,), both (2, n, n) bool."""
-        marked = [with_marks(tags) for tags in sentences if len(tags) >= SHORTEST]
-        # One table after the other: each fills half of the cache of a processor.
-        of_arcs = [gate_scores(*given, self.arcs) for given in marked]
-        opened = (
-            open_gates(arcs, gate_scores(*given, self.ends), MARGIN)
-            for arcs, given in zip(of_arcs, marked, strict=True)
-        )
-        return [next(opened) if len(tags) >= SHORTEST else _all_open(len(tags)) for tags in sentences]
+        return [
+            open_gates(*gate_scores(*with_marks(tags), self.arcs, self.ends), MARGIN)
+            if len(tags) >= SHORTEST
+            else _all_open(len(tags))
+            for tags in sentences
+        ]
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Gates",
         "Weights of what tags alone say about arcs and ends of halves.",
         arrays={
-            "arcs": weight_table("n_arc_gates", "weights of arcs"),
-            "ends": weight_table("n_end_gates", "weights of ends of halves"),
+            "arcs": weight_table("n_gates", "weights of arcs"),
+            "ends": weight_table("n_gates", "weights of ends of halves"),
         },
     )
 
@@ -103,7 +103,7 @@ def learn_gates(encoded: Encoded, heads: np.ndarray, rng: np.random.Generator, n
     def gradient(number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         span = slice(*encoded.offsets[number : number + 2])
         marked = with_marks(encoded.tags[span])
-        scores = gate_scores(*marked, arcs.table), gate_scores(*marked, ends.table)
+        scores = gate_scores(*marked, arcs.table, ends.table)
         return *marked, *choice_gradients(*scores, heads[span], gold_pairs(heads[span])[1])
 
     def step(found: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], now: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from spectragram.data.conllu import Sentence
+from spectragram.dependency.calibration import USUAL, held_out_temperature
 from spectragram.dependency.constraints import ArcMask
 from spectragram.dependency.crossing import LiftedTrees, lift_trees
 from spectragram.dependency.em import learn_deterministic, learn_em
@@ -192,8 +193,12 @@ def _learn_trees(
     with progress("members", settings.n_models, enabled=settings.verbose and apart) as report:
         learned = train_members(learn, settings.n_models, settings.n_jobs, report, side_by_side=False)
     members = tuple(member for member, _, _ in learned)
+    model = Model(members=members, **parts)
+    if settings.factors:
+        temperature = USUAL if dev is None else held_out_temperature(model, dev, settings.n_jobs)
+        model = replace(model, temperature=temperature)
     return Learned(
-        Model(members=members, **parts),
+        model,
         trees,
         [iterations for _, iterations, _ in learned],
         [epochs for _, _, epochs in learned],

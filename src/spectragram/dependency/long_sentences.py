@@ -28,16 +28,16 @@ def require_chart(n_words: int) -> None:
         )
 
 
-def join_pieces(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Heads of the whole sentence, int32 (n,), from heads and confidences of its pieces in order; confidences (n,).
+def join_pieces(found: Sequence[np.ndarray]) -> np.ndarray:
+    """Heads of the whole sentence, int32 (n,), from those of its pieces in order.
 
-    >>> join_pieces([(np.array([2, 0]), np.ones(2)), (np.array([0, 1]), np.ones(2))])[0].tolist()
+    >>> join_pieces([np.array([2, 0]), np.array([0, 1])]).tolist()
     [2, 0, 2, 3]
     """
     heads, start, top = [], 0, 0
-    for own, _ in found:
+    for own in found:
         own_top = int(np.flatnonzero(own == 0)[0]) + 1
         heads.append(np.where(own > 0, own + start, top))
         top = top or own_top
         start += len(own)
-    return np.concatenate(heads).astype(np.int32), np.concatenate([confidence for _, confidence in found])
+    return np.concatenate(heads).astype(np.int32)

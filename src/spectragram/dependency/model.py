@@ -20,7 +20,8 @@ from spectragram.dependency.labels import Labels
 from spectragram.dependency.long_sentences import LONGEST, MARK, PUNCTUATION, join_pieces, require_chart
 from spectragram.dependency.members import Member, map_parts, parse_all, parse_together
 from spectragram.estimator import State, prefixed, without_prefix
-from spectragram.schema import Part, Parts, Schema
+from spectragram.learning.temperature import COLDEST, HOTTEST, tempered
+from spectragram.schema import Number, Part, Parts, Schema
 
 __all__ = ["Model", "Parse"]
 
@@ -37,8 +38,10 @@ class Parse:
     ----------
     heads : int32 array, shape (n,)
     relations : list of str
-    head_confidence, relation_confidence : arrays, shape (n,)
-        Probability of each head, and of each relation given the tree.
+    head_confidence : array, shape (n,)
+        Probability of each head; empty unless it was asked for.
+    relation_confidence : array, shape (n,)
+        Probability of each relation given the tree.
     n_negative, n_restored : int
     fell_back, was_split : bool
         Whether the fallback took over for a member; whether pieces of the sentence were parsed one by one.
@@ -83,6 +86,9 @@ class Model:
         Marks of lifted words, from which crossing arcs are restored; None for a parser of projective trees.
     sequences : ModifierSequences
         The modifier sequences of training, which pictures of automata need.
+    temperature : float
+        Reported probabilities of heads are those of the charts at this temperature, which changes no tree
+        (:mod:`spectragram.dependency.calibration`).
     """
 
     alphabet: Alphabet
@@ -91,6 +97,7 @@ class Model:
     labels: Labels
     crossings: Labels | None
     sequences: ModifierSequences
+    temperature: float = 1.0
 
     def __post_init__(self) -> None:
         k = len(self.alphabet.tags)
@@ -111,8 +118,14 @@ class Model:
         """The marginals of every sentence, given what is known, and whether the fallback took over for a member."""
         return parse_all(self.members, self.fallback, encoded, n_jobs, known)
 
-    def trees(self, encoded: Encoded, n_jobs: int = 1, known: Sequence[Known] | None = None) -> list[Parse]:
-        """Heads and relations of every sentence, around what is known."""
+    def head_distributions(self, chart: Chart) -> np.ndarray:
+        """P(head) of each word as it is reported, (n, n + 1), column 0 for the root."""
+        return tempered(chart.head_distributions(), self.temperature)
+
+    def trees(
+        self, encoded: Encoded, n_jobs: int = 1, known: Sequence[Known] | None = None, *, confident: bool = False
+    ) -> list[Parse]:
+        """Heads and relations of every sentence, around what is known; if ``confident``, how probable heads are."""
 
         def parse(numbers: np.ndarray) -> list[Parse]:
             sentences = [encoded.columns(number) for number in numbers]
@@ -125,7 +138,9 @@ class Model:
                 zip(whole, self._charts([sentences[i] for i in whole], [masks[i] for i in whole]), strict=True)
             )
             return [
-                self._finished(columns, *charts[i], mine) if i in charts else self._long(columns, mine)
+                self._finished(columns, *charts[i], mine, confident)
+                if i in charts
+                else self._long(columns, mine, confident)
                 for i, (columns, mine) in enumerate(zip(sentences, given, strict=True))
             ]
 
@@ -173,7 +188,7 @@ class Model:
         chart = average([whole for whole, _ in wholes])
         value = self.tree_log_probs(columns, chart.best_heads(mask)[None], mask, wholes)[0]
         fell_back = any(fell_back for _, fell_back in wholes)
-        return chart, self._finished(columns, chart, fell_back, known), float(value)
+        return chart, self._finished(columns, chart, fell_back, known, True), float(value)
 
     def tree_log_probs(
         self,
@@ -199,29 +214,34 @@ class Model:
                     found[which, number] = one.log_z - whole.log_z
         return np.logaddexp.reduce(found, axis=0) - np.log(len(self.members))
 
-    def _long(self, columns: np.ndarray, known: Known | None) -> Parse:
+    def _long(self, columns: np.ndarray, known: Known | None, confident: bool) -> Parse:
         """The tree of a very long sentence of which no head is known, from those of its pieces."""
         is_mark = columns[1] == self.alphabet.coarse.index.get(PUNCTUATION, -1)
         spans = pieces([MARK if mark else "" for mark in is_mark], LONGEST)
         parts = [np.ascontiguousarray(columns[:, start:end]) for start, end in spans]
-        found = [self._finished(part, *self._charts([part], [None])[0], None) for part in parts]
-        heads, confidence = join_pieces([(piece.heads, piece.head_confidence) for piece in found])
+        found = [self._finished(part, *self._charts([part], [None])[0], None, confident) for part in parts]
+        heads = join_pieces([piece.heads for piece in found])
         return replace(
             self.completed(columns, heads, known),
-            head_confidence=confidence,
+            head_confidence=np.concatenate([piece.head_confidence for piece in found]),
             n_negative=sum(piece.n_negative for piece in found),
             fell_back=any(piece.fell_back for piece in found),
             was_split=True,
         )
 
-    def _finished(self, columns: np.ndarray, chart: Chart, fell_back: bool, known: Known | None) -> Parse:
+    def _finished(
+        self, columns: np.ndarray, chart: Chart, fell_back: bool, known: Known | None, confident: bool
+    ) -> Parse:
         """The best tree of a chart, with relations and lost heads."""
         heads = chart.best_heads(None if known is None else known.mask)
         parse = self.completed(columns, heads, known)
-        confidence = chart.confidences(heads)
+        found = replace(parse, n_negative=chart.n_negative, fell_back=fell_back)
+        if not confident:
+            return found
+        confidence = self.head_distributions(chart)[np.arange(len(heads)), heads]
         if known is not None:
             confidence[known.heads >= 0] = 1.0
-        return replace(parse, head_confidence=confidence, n_negative=chart.n_negative, fell_back=fell_back)
+        return replace(found, head_confidence=confidence)
 
     def completed(self, columns: np.ndarray, heads: np.ndarray, known: Known | None = None) -> Parse:
         """A projective tree (n,) with relations, restored heads and those known heads that cross others."""
@@ -234,11 +254,15 @@ class Model:
             heads, n_restored = _restored(heads, relations, marks, known)
         if known is not None:
             heads = with_known_heads(heads, known.heads)
-        return Parse(heads, relations, np.ones(len(heads)), confidence, 0, n_restored, False)
+        return Parse(heads, relations, np.zeros(0), confidence, 0, n_restored, False)
 
     SCHEMA: ClassVar[Schema] = Schema(
         "Dependency parser",
         "An alphabet, the automata and factors of the members, relations.",
+        values={
+            "temperature": Number("of the probabilities that are reported; 1 if missing", least=COLDEST, most=HOTTEST)
+        },
+        optional=("temperature",),
         parts={
             "alphabet": Part(Alphabet.SCHEMA, {"n_tags": "n_tags"}),
             "member": Parts(Member.SCHEMA, "n_members", {"n_tags": "n_tags"}, values="members"),
@@ -253,6 +277,8 @@ class Model:
     def to_state(self) -> State:
         """Plain values and arrays, as model files hold them."""
         values: dict[str, Any] = {"crossings": None}
+        if self.temperature != 1.0:
+            values["temperature"] = self.temperature
         arrays = {} if self.fallback is None else prefixed("fallback", vars(self.fallback))
         arrays |= prefixed("sequences", vars(self.sequences))
         for name in ("alphabet", "labels", "crossings"):
@@ -280,4 +306,5 @@ class Model:
             Labels.from_state(values["labels"], without_prefix("labels", arrays)),
             None if crossings is None else Labels.from_state(crossings, without_prefix("crossings", arrays)),
             ModifierSequences(**without_prefix("sequences", arrays)),
+            float(values.get("temperature", 1.0)),
         )

@@ -46,7 +46,9 @@ class _Lesson:
 
     def taught(self, student: Estimator, weight: float) -> Estimator:
         """A copy of the student that has learned from everything."""
-        copy = type(student)(**student.get_params())
+        known = student.get_params()
+        usual = {name: value for name, value in self.task.of_students.items() if weight > 0 and known[name] is None}
+        copy = type(student)(**known | usual)
         self.task.fit(copy, self.labelled if weight > 0 else None, self.gold, weight, self.dev)
         return copy
 

@@ -51,11 +51,16 @@ def _pair_places(tags: np.ndarray, grade: int, d: int, i: int, j: int, shift: np
 
 
 @njit(cache=True, nogil=True)
-def gate_scores(tags: np.ndarray, grades: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Scores of all pairs; grades (n + 2,) int64 of distances, table (2^b,) float32."""
+def gate_scores(
+    tags: np.ndarray, grades: np.ndarray, of_arcs: np.ndarray, of_ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of all pairs as arcs and as ends of halves; grades (n + 2,) int64 of distances, tables (2^b,) float32.
+
+    Both tables have the same size, so a feature has one place in both.
+    """
     n = len(tags) - 2
-    shift = table_shift(table)
-    scores, places = np.zeros((2, n, n + 1)), np.empty(1 + N_NEAR, np.int64)
+    shift = table_shift(of_arcs)
+    arcs, ends, places = np.zeros((2, n, n + 1)), np.zeros((2, n, n + 1)), np.empty(1 + N_NEAR, np.int64)
     seen = np.zeros(tags.max() + 1, np.int64)
     walk = 0
     for d in range(2):
@@ -67,21 +72,26 @@ def gate_scores(tags: np.ndarray, grades: np.ndarray, table: np.ndarray) -> np.n
                 if kind == AFTER and not 0 < i <= n:
                     continue
                 walk += 1
-                total = 0.0
+                arc, end = 0.0, 0.0
                 j, s = i + step, 1
                 while 0 <= j < n + 2:
                     if kind == AFTER:
                         _pair_places(tags, grades[s], d, i, j, shift, places)
-                        scores[d, i - 1, s] += total
+                        arcs[d, i - 1, s] += arc
+                        ends[d, i - 1, s] += end
                         for f in range(1 + N_NEAR):
-                            scores[d, i - 1, s] += table[places[f]]
+                            arcs[d, i - 1, s] += of_arcs[places[f]]
+                            ends[d, i - 1, s] += of_ends[places[f]]
                     elif 0 < j <= n:
-                        scores[d, j - 1, s] += total
+                        arcs[d, j - 1, s] += arc
+                        ends[d, j - 1, s] += end
                     if seen[tags[j]] != walk:
                         seen[tags[j]] = walk
-                        total += table[_place(kind, d, tags[i], tags[j], 0, shift)]
+                        place = _place(kind, d, tags[i], tags[j], 0, shift)
+                        arc += of_arcs[place]
+                        end += of_ends[place]
                     j, s = j + step, s + 1
-    return scores
+    return arcs, ends
 
 
 @njit(cache=True, nogil=True)

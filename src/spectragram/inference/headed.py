@@ -40,7 +40,16 @@ from numba import njit
 
 from spectragram.engine.kernels import REORDER
 
-__all__ = ["LEFT", "RIGHT", "ArcList", "best_heads", "inside_outside", "list_arcs", "sibling_inside_outside"]
+__all__ = [
+    "LEFT",
+    "RIGHT",
+    "ArcList",
+    "best_heads",
+    "clear_heads",
+    "inside_outside",
+    "list_arcs",
+    "sibling_inside_outside",
+]
 
 LEFT, RIGHT = 0, 1
 TINY, HUGE = 1e-200, 1e200
@@ -167,7 +176,9 @@ def _bounded(
         tops[j] = np.exp(root[j] - best)
         for i in range(n):
             if i != j:
-                arcs[int(i < j), i, abs(i - j)] = np.exp(arc_scores[int(i < j), i, abs(i - j)] - best)
+                score = arc_scores[int(i < j), i, abs(i - j)]
+                if score > -np.inf:
+                    arcs[int(i < j), i, abs(i - j)] = np.exp(score - best)
     for d in range(2):
         for i in range(n):
             room = n - i if d == RIGHT else i + 1
@@ -176,7 +187,8 @@ def _bounded(
                 best = max(best, stop_scores[d, i, s])
             log_shift += best
             for s in range(room):
-                stops[d, i, s] = np.exp(stop_scores[d, i, s] - best)
+                if stop_scores[d, i, s] > -np.inf:
+                    stops[d, i, s] = np.exp(stop_scores[d, i, s] - best)
     return tops, arcs, stops, log_shift
 
 
@@ -345,6 +357,44 @@ def _outside(
                     out_closed[LEFT, i + w, w - 1 - s] += share * closed[RIGHT, i, s]
     last_marginals = out_ends * ends if len(lasts) else np.zeros(0)
     return roots, arc_marginals, out_closed * closed, pair_marginals, last_marginals
+
+
+@njit(cache=True, nogil=True)
+def clear_heads(roots: np.ndarray, arcs: np.ndarray) -> np.ndarray:
+    """The most probable head of every word, if they make a projective tree: no other tree has a higher sum of logs.
+
+    roots (n,), arcs (2, n, n), marginals -> heads (n,) int32 as :func:`best_heads` gives them; -1 throughout if they
+    make no such tree, or if two heads of a word are equally probable.
+    """
+    n = len(roots)
+    heads, nothing = np.zeros(n, np.int32), np.full(n, -1, np.int32)
+    n_roots = 0
+    for j in range(n):
+        best, is_clear = -1.0, False
+        for i in range(-1, n):
+            if i != j:
+                value = roots[j] if i < 0 else arcs[int(i < j), i, abs(i - j)]
+                if value > best:
+                    best, heads[j], is_clear = value, i + 1, True
+                elif value == best:
+                    is_clear = False
+        n_roots += heads[j] == 0
+        if not is_clear:
+            return nothing
+    if n_roots != 1:
+        return nothing
+    # Arcs that do not cross, that of the root included, and lead up to it from every word.
+    for j in range(n):
+        left, right = min(heads[j], j + 1), max(heads[j], j + 1)
+        for k in range(left, right - 1):
+            if not left <= heads[k] <= right:
+                return nothing
+        above, steps = heads[j], 0
+        while above > 0:
+            above, steps = heads[above - 1], steps + 1
+            if steps > n:
+                return nothing
+    return heads
 
 
 @njit(cache=True, nogil=True)

@@ -96,11 +96,8 @@ def _find_places(
     grade_key = np.uint64(grade + 1) * STIR
     last = len(here) - 1
     for t in range(last):
-        key = here[t] + there[t]
-        if graded[t]:
-            key += grade_key
-        if agreeing[t]:
-            key += agreement
+        # Without branches several templates are done at a time.
+        key = here[t] + there[t] + np.uint64(graded[t]) * grade_key + np.uint64(agreeing[t]) * agreement
         places[t] = find_place(key, shift)
     key = here[last] + there[last]
     for b in range(len(between)):

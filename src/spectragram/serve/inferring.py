@@ -106,7 +106,7 @@ def _parsed(whole: Sentence, column: str, parser: Any, options: Any) -> dict[str
     return dependency_picture(
         whole.with_heads(tree.heads, tree.relations),
         column,
-        head_marginals=known.distributions(chart.head_distributions()),
+        head_marginals=known.distributions(model.head_distributions(chart)),
         relation_p=tree.relation_confidence,
         tag_options=options,
     ) | {"tree_p": float(np.exp(log_p))}

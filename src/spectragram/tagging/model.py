@@ -20,7 +20,7 @@ from spectragram.engine import single_threaded_blas
 from spectragram.errors import InputError
 from spectragram.estimator import State, prefixed, without_prefix
 from spectragram.inference.labelled_chain import k_best_paths
-from spectragram.learning.temperature import tempered
+from spectragram.learning.temperature import COLDEST, HOTTEST, tempered
 from spectragram.schema import Array, Flag, Number, Part, Parts, Schema, Strings, Text, Whole
 from spectragram.tagging.codebook import Codebook, stacked_frames
 from spectragram.tagging.decoding import OUTSIDE, Legal, best_path, weigh_outside
@@ -242,7 +242,7 @@ class Model:
             "outside_weight": Number("what the probability of O is multiplied by in decoding", least=0.0, most=1.0),
             "members": Whole("how many members there are", size="n_members"),
             "sign_rule": Flag("whether marginals that sum to less than zero change their sign; yes if missing"),
-            "temperature": Number("of the probabilities that are reported; 1 if missing", least=0.1, most=10.0),
+            "temperature": Number("of the probabilities that are reported; 1 if missing", least=COLDEST, most=HOTTEST),
             "normalised": Flag("whether frames are normalised within each utterance; yes if missing"),
         },
         optional=("sign_rule", "temperature", "normalised"),
