@@ -19,22 +19,24 @@ from benchmarks.__main__ import HEADER, table_line
 from benchmarks.accuracy.automaton import PROBLEMS
 from benchmarks.measure import Row, data_folder, row
 from spectragram.automata import Automaton
-from spectragram.automata.held_out import Split, hold_out
+from spectragram.automata.held_out import Split, hold_out, mixture_weights
 from spectragram.automata.model import Model, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
-from spectragram.automata.search import Finalists, choose_finalists, mix_finalists
+from spectragram.automata.sampler_search import Sampler
+from spectragram.automata.search import AHEAD, Finalists, choose_finalists, mix_finalists
 from spectragram.automata.settings import settings_of
 from spectragram.cli.console import print_table
 from spectragram.data.corpus import Corpus
 from spectragram.data.pautomac import read_pautomac, read_pautomac_solution
 from spectragram.engine.progress import silent
 from spectragram.inference.prefix_tree import grow_prefix_tree
-from spectragram.learning.mixtures import held_out_weights
 from spectragram.metrics import pautomac_scores
 
 QUICK = (7, 29, 39)
 STAGES = ("k-grams", "best automaton of EM", "all automata of EM and k-grams", "and samplers from them",
           "and samplers from random starts", "learned again from all strings")  # fmt: skip
+Component = tuple[list[Part], float]
+"""Parts in equal shares, and their weight before held-out strings decide."""
 
 
 def run(quick: bool, problems: Sequence[int] = tuple(PROBLEMS)) -> list[Row]:
@@ -67,20 +69,29 @@ def _stages(folder: Path, problem: int) -> Iterator[Row]:
         yield row(f"PAutomaC {problem}", f"{stage}: above the bound", distance)
 
 
-def _growing(split: Split, chosen: Finalists) -> list[list[Part]]:
-    """The parts of each stage but the last."""
-    grams: list[Part] = [learn_ngrams(split.training, order) for order in chosen.orders]
-    automata: list[Part] = [Weighted.probabilistic(candidate.wfa) for candidate in chosen.candidates]
+def _growing(split: Split, chosen: Finalists) -> list[list[Component]]:
+    """What is mixed in each stage but the last."""
+    grams: list[Component] = [([learn_ngrams(split.training, order)], 1.0) for order in chosen.orders]
+    automata: list[Component] = [([Weighted.probabilistic(candidate.wfa)], 1.0) for candidate in chosen.candidates]
     best = automata[int(np.argmax([candidate.score for candidate in chosen.candidates]))]
-    at_random = [Weighted.probabilistic(s.chain.average) for s in chosen.samplers if " random " in s.name]
-    others = [Weighted.probabilistic(s.chain.average) for s in chosen.samplers if " random " not in s.name]
+    at_random = [_component(sampler) for sampler in chosen.samplers if " random " in sampler.name]
+    others = [_component(sampler) for sampler in chosen.samplers if " random " not in sampler.name]
     return [grams, [best], automata + grams, automata + grams + others, automata + grams + others + at_random]
 
 
-def _mixture(split: Split, parts: list[Part]) -> Model:
+def _component(sampler: Sampler) -> Component:
+    return [Weighted.probabilistic(average) for average in sampler.averages], AHEAD
+
+
+def _mixture(split: Split, components: list[Component]) -> Model:
     assert split.judges is not None
-    weights = held_out_weights([string_log_probs(split.judges, part) for part in parts])
-    return Model.of(split.training, parts, weights)
+    judged = []
+    for parts, _ in components:
+        each = [string_log_probs(split.judges, part) for part in parts]
+        judged.append(np.logaddexp.reduce(each) - np.log(len(parts)))
+    weights = mixture_weights(judged, [start for _, start in components])
+    shares = [weight / len(parts) for (parts, _), weight in zip(components, weights, strict=True) for _ in parts]
+    return Model.of(split.training, [part for parts, _ in components for part in parts], np.array(shares))
 
 
 def _probabilities(model: Model, test: Corpus) -> np.ndarray:

@@ -11,8 +11,8 @@ import pytest
 from spectragram.automata import Automaton
 from spectragram.automata.em import Expected, expect, log_probs, random_start, run_em, trees_of
 from spectragram.automata.held_out import hold_out
-from spectragram.automata.sampler_search import choose_samplers, finish_samplers
-from spectragram.automata.sampling import CONCENTRATIONS, Chain, Prior, _drawn, start_chain
+from spectragram.automata.sampler_search import FINISHED, Sampler, choose_samplers, finish_samplers
+from spectragram.automata.sampling import CONCENTRATIONS, Chain, Prior, draw_states, start_chain, sweep_cost
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA
 from spectragram.engine.progress import silent
@@ -31,7 +31,7 @@ def test_drawn_counts_are_right_on_average(rng) -> None:
     tokens, offsets = np.array([0, 1, 1, 0, 1]), np.array([0, 2, 2, 5])
     tree = grow_prefix_tree(tokens, offsets, np.full(3, 1000.0))
     memory = np.empty((len(tree), 3), np.float32)
-    draws = [_drawn([tree], wfa, memory, np.random.default_rng(seed)) for seed in range(20)]
+    draws = [draw_states([tree], wfa, memory, np.random.default_rng(seed)) for seed in range(20)]
     exact = expect([tree], wfa)
     for name in ("starts", "moves", "stops"):
         mean = np.mean([getattr(draw, name) for draw in draws], axis=0)
@@ -44,7 +44,7 @@ def test_drawn_counts_are_right_on_average(rng) -> None:
 def test_impossible_strings_are_left_out() -> None:
     wfa = WFA([1.0], [[[0.5]], [[0.0]]], [0.5])
     tree = grow_prefix_tree(np.array([0, 1]), np.array([0, 1, 2]))
-    drawn = _drawn([tree], wfa, np.empty((len(tree), 1), np.float32), np.random.default_rng(0))
+    drawn = draw_states([tree], wfa, np.empty((len(tree), 1), np.float32), np.random.default_rng(0))
     assert drawn.stops.sum() == 1.0
     assert drawn.moves.tolist() == [[[1.0]], [[0.0]]]
 
@@ -82,18 +82,21 @@ def test_an_average_predicts_better_than_em(rng) -> None:
     start = random_start(trees, 10, 3, rng)
     em = run_em(trees, start, max_iter=50, prior=0.0).wfa
     chain = start_chain(em, "joint").run(trees, 200, np.random.default_rng(0))
-    assert chain.average.is_probabilistic()
-    assert log_probs(judges, chain.average)[0].mean() > log_probs(judges, em)[0].mean() + 0.02
+    assert len(chain.averages) == 4 and all(average.is_probabilistic() for average in chain.averages)
+    sampler = Sampler("two", (chain, start_chain(em, "joint")), rng)
+    each = [np.exp(log_probs(judges, average)[0]) for average in (*chain.averages, em)]
+    np.testing.assert_allclose(np.exp(sampler.log_probs(judges[0])), np.mean(each, axis=0))
+    assert sampler.log_probs(judges[0]).mean() > log_probs(judges, em)[0].mean() + 0.02
 
 
 def test_a_chain_goes_on_where_it_stopped_and_seeds_decide(rng) -> None:
     tree = grow_prefix_tree(rng.integers(0, 2, 200), np.arange(0, 201, 5))
     start = start_chain(automaton(rng), "factored")
-    twice = [start.run([tree], 6, np.random.default_rng(3)) for _ in range(2)]
-    np.testing.assert_array_equal(twice[0].average.operators, twice[1].average.operators)
-    assert (start.run([tree], 6, np.random.default_rng(4)).average.operators != twice[0].average.operators).any()
-    further = Chain(twice[0].weights, twice[0].prior, twice[0].average).run([tree], 6, np.random.default_rng(5))
-    assert (further.average.operators != twice[0].average.operators).any()
+    once, again, other = (start.run([tree], 6, np.random.default_rng(seed)).averages[0].operators for seed in (3, 3, 4))
+    np.testing.assert_array_equal(once, again)
+    assert (other != once).any()
+    further = start.run([tree], 6, np.random.default_rng(3)).run([tree], 6, np.random.default_rng(5))
+    assert (further.averages[0].operators != once).any()
 
 
 def test_samplers_start_at_random_and_from_candidates_and_the_best_go_on(rng) -> None:
@@ -105,13 +108,29 @@ def test_samplers_start_at_random_and_from_candidates_and_the_best_go_on(rng) ->
     starts = [(f"start {n}", ("joint", "factored"), random_start(trees, n, 3, rng)) for n in (2, 3)]
     chosen = choose_samplers(starts, trees, trees, split, settings, silent)
     assert len(chosen) == 2 and chosen[0].score >= chosen[1].score
-    scores = [log_probs([split.judges], sampler.chain.average)[0].mean() for sampler in chosen]
+    scores = [sampler.log_probs(split.judges).mean() for sampler in chosen]
     np.testing.assert_allclose([sampler.score for sampler in chosen], scores)
     (at_random,) = choose_samplers([], trees, trees, split, settings, silent)  # 10,000 states are too many
-    assert at_random.name == "factored random 4" and at_random.chain.average.n_states == 4
-    before = at_random.chain.average.operators.copy()
-    (finished,) = finish_samplers([at_random], trees, settings)
-    assert (finished.chain.average.operators != before).any()
-    np.testing.assert_array_equal(at_random.chain.average.operators, before)
+    assert at_random.name == "factored random 4" and at_random.averages[0].n_states == 4
+    before = at_random.averages[0].operators.copy()
+    finished, again = (finish_samplers([at_random], [0.3], trees, settings)[0] for _ in range(2))
+    assert (finished.averages[0].operators != before).any()
+    np.testing.assert_array_equal(at_random.averages[0].operators, before)
+    np.testing.assert_array_equal(finished.averages[-1].operators, again.averages[-1].operators)
+    assert (finished.averages[0].operators != finished.averages[-1].operators).any()  # two chains
     none = replace(settings, effort=replace(effort, sampling=0.0))
     assert choose_samplers(starts, trees, trees, split, none, silent) == []
+
+
+def test_samplers_with_more_weight_run_longer_and_as_two_chains(rng, monkeypatch) -> None:
+    trees = trees_of(PNFA.random(3, 2, rng=rng).sample(50, rng))
+    samplers = [Sampler("one", (start_chain(automaton(rng), "joint"),), rng) for _ in range(3)]
+    swept: list[int] = []
+    monkeypatch.setattr(Chain, "run", lambda chain, trees, sweeps, rng: swept.append(sweeps) or chain)
+    settings = settings_of(Automaton(n_jobs=1))
+    budget = 300 / FINISHED * sweep_cost(trees, samplers[0].chains[0].weights)
+    settings = replace(settings, effort=replace(settings.effort, sampling=budget))
+    finished = finish_samplers(samplers, [0.4, 0.2, 0.0], trees, settings)
+    assert swept == pytest.approx([100, 100, 100], abs=1)
+    assert [len(sampler.chains) for sampler in finished] == [2, 1]
+    assert finish_samplers([], [], trees, settings) == []

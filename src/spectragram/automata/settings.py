@@ -97,11 +97,11 @@ PRESETS: dict[str, dict[str, Any]] = {
             rounds=(12, 24),
             finalists=4,
             explored_tokens=150_000,
-            budget=3e11,
+            budget=2e11,
             orders=(2, 4),
             samplers=4,
             sampled_sizes=(40,),
-            sampling=8e11,
+            sampling=2.2e12,
         ),
     },
     "best": {
@@ -117,7 +117,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             orders=(2, 3, 5),
             samplers=8,
             sampled_sizes=(24, 40, 64),
-            sampling=8e12,
+            sampling=2.2e13,
         ),
     },
 }
