@@ -152,6 +152,16 @@ def test_a_weight_of_a_label_that_is_missing_is_refused(tmp_path: Path) -> None:
         load(tmp_path / "hostile.sgm")
 
 
+@pytest.mark.parametrize("labels", [{"outer": ""}, {"top": "no phrase"}])
+def test_a_tree_may_only_have_labels_of_trees(labels: dict[str, str], tmp_path: Path) -> None:
+    stored = storage.read(GOLDEN / "constituency.sgm")
+    state = stored.header["state"]
+    header = {**stored.header, "state": {**state, "labels": {**state["labels"], **labels}}}
+    storage.write(tmp_path / "hostile.sgm", "constituency", header, stored.arrays)
+    with pytest.raises(ModelFileError, match=next(iter(labels))):
+        load(tmp_path / "hostile.sgm")
+
+
 @pytest.mark.parametrize("parts", [3, [3], [{"part": "em"}], [{"part": "em", "states": "x", "weight": 1.0}]])
 def test_a_summary_that_cannot_be_shown_is_refused(parts: Any, tmp_path: Path) -> None:
     stored = storage.read(GOLDEN / "automaton.sgm")

@@ -82,14 +82,17 @@ class LabelSet:
         "Labels of trees",
         "The labels of phrases and of words.",
         values={
-            "outer": Maybe(Text("the label around every tree")),
+            "outer": Maybe(Text("the label around every tree", choices=ROOTS)),
             "top": Text("the most frequent label of whole sentences"),
         },
         arrays={
-            "phrases": Strings("n_phrases", "labels of phrases", distinct=True),
-            "tags": Strings("n_tags", "labels of words"),
+            "phrases": Strings("n_phrases", "labels of phrases", distinct=True, rule=("none is empty", all)),
+            "tags": Strings("n_tags", "labels of words", rule=("none is empty", all)),
             "height": Array("f8", ("n_phrases",), "where a label stands in chains of unary rules"),
         },
+        rule=lambda values, arrays, sizes: (
+            None if values["top"] in (*arrays["phrases"], *ROOTS) else "'top' is not the label of a phrase"
+        ),
     )
 
     def to_state(self) -> State:

@@ -121,7 +121,7 @@ def plain_label(label: str) -> str:
     >>> plain_label("NP-SBJ-1=2"), plain_label("ADVP|PRT"), plain_label("-LRB-"), plain_label("S.NF.P")
     ('NP', 'ADVP', '-LRB-', 'S.NF.P')
     """
-    return label if label[0] in "-=|" else _FUNCTION.sub("", label)
+    return label if label[:1] in "-=|" else _FUNCTION.sub("", label)
 
 
 def clean(tree: Tree) -> Tree | None:

@@ -22,7 +22,7 @@ from numba import njit
 
 from spectragram.engine.kernels import REORDER
 
-__all__ = ["CANCELLED", "drawn_counts", "expected_counts", "filter_prefixes", "forward_states", "largest_group"]
+__all__ = ["CANCELLED", "expected_counts", "filter_prefixes", "forward_states", "largest_group"]
 
 CANCELLED = 1e-6
 """``least`` for automata with negative weights: a total that is a smaller share of its absolute terms is noise.
@@ -168,64 +168,6 @@ def filter_prefixes(
         np.dot(before[: stop - first], operators[symbol[first]], states[first:stop])
         _normalise(states, scales, first, stop)
     return scales
-
-
-@njit(cache=True, nogil=True)
-def drawn_counts(
-    parent: np.ndarray,
-    symbol: np.ndarray,
-    groups: np.ndarray,
-    ends: np.ndarray,
-    initial: np.ndarray,
-    operators: np.ndarray,
-    transposed: np.ndarray,
-    final: np.ndarray,
-    chances: np.ndarray,
-    states: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Draw the states behind every string from their posterior, and count moves (k, m, m), stops (m,), starts (m,).
-
-        s_T ~ alpha_x(i) alpha_inf(i)        s_{t-1} ~ alpha_u(i) A_{x_t}(i, s_t)        u = x_1 ... x_{t-1}
-
-    Forward vectors are shared by strings with the same prefix; backwards each string is drawn on its own, from the end.
-    ``chances`` are uniform random numbers, one for each symbol and one for the end of every string. Strings that are
-    impossible are left out.
-    """
-    filter_prefixes(parent, symbol, groups, initial, operators, states)
-    moves, stops, starts = np.zeros(transposed.shape), np.zeros(len(final)), np.zeros(len(final))
-    used = 0
-    for end in range(len(parent)):
-        for _ in range(int(ends[end])):
-            state = _draw(states[end], final, chances[used])
-            used += 1
-            if state < 0:
-                continue
-            stops[state] += 1.0
-            node = end
-            while node > 0:
-                before = _draw(states[parent[node]], transposed[symbol[node], state], chances[used])
-                used += 1
-                moves[symbol[node], before, state] += 1.0
-                node, state = parent[node], before
-            starts[state] += 1.0
-    return moves, stops, starts
-
-
-@njit(cache=True, nogil=True, fastmath=REORDER)
-def _draw(left: np.ndarray, right: np.ndarray, chance: float) -> int:
-    """An index drawn with probabilities proportional to left * right; -1 if all are zero."""
-    total = left.dtype.type(0)
-    for i in range(len(left)):
-        total += left[i] * right[i]
-    rest, found = chance * total, -1
-    for i in range(len(left)):
-        weight = left[i] * right[i]
-        if weight > 0:
-            found = i
-            rest -= weight
-            if rest <= 0:
-                break
-    return found
 
 
 @njit(cache=True, nogil=True)
