@@ -165,7 +165,10 @@ def test_files_of_earlier_versions_load() -> None:
 
 
 @pytest.mark.parametrize("start", [-1, 0])
-def test_ngrams_on_disk_are_those_in_memory(start: int, rng: np.random.Generator) -> None:
+def test_ngrams_on_disk_are_those_in_memory(
+    start: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spectragram.learning.ngram_counting.WINDOWS", 300)  # several stretches of the vocabulary
     stream = stream_of(rng)
     here = KneserNey.fit(stream, 12, 4, start=start)
     on_disk = KneserNey.fit(stream, 12, 4, start=start, memory=10 * len(stream))
