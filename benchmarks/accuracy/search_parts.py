@@ -19,17 +19,18 @@ from benchmarks.__main__ import HEADER, table_line
 from benchmarks.accuracy.automaton import PROBLEMS
 from benchmarks.measure import Row, data_folder, row
 from spectragram.automata import Automaton
-from spectragram.automata.held_out import Split, hold_out, mixture_weights
+from spectragram.automata.held_out import Split, hold_out
 from spectragram.automata.model import Model, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
 from spectragram.automata.sampler_search import Sampler
-from spectragram.automata.search import AHEAD, Finalists, choose_finalists, mix_finalists
+from spectragram.automata.search import AHEAD, ITERATIONS, Finalists, choose_finalists, mix_finalists
 from spectragram.automata.settings import settings_of
 from spectragram.cli.console import print_table
 from spectragram.data.corpus import Corpus
 from spectragram.data.pautomac import read_pautomac, read_pautomac_solution
 from spectragram.engine.progress import silent
 from spectragram.inference.prefix_tree import grow_prefix_tree
+from spectragram.learning.mixtures import held_out_weights
 from spectragram.metrics import pautomac_scores
 
 QUICK = (7, 29, 39)
@@ -89,7 +90,7 @@ def _mixture(split: Split, components: list[Component]) -> Model:
     for parts, _ in components:
         each = [string_log_probs(split.judges, part) for part in parts]
         judged.append(np.logaddexp.reduce(each) - np.log(len(parts)))
-    weights = mixture_weights(judged, [start for _, start in components])
+    weights = held_out_weights(judged, [start for _, start in components], ITERATIONS)
     shares = [weight / len(parts) for (parts, _), weight in zip(components, weights, strict=True) for _ in parts]
     return Model.of(split.training, [part for parts, _ in components for part in parts], np.array(shares))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,18 +10,13 @@ from spectragram.data.corpus import Corpus
 from spectragram.errors import InputError
 from spectragram.inference.prefix_tree import PrefixTree, gather_strings, grow_prefix_tree
 
-__all__ = ["Split", "hold_out", "known_only", "mixture_weights", "require_known", "require_strings", "sample_strings"]
+__all__ = ["Split", "hold_out", "known_only", "require_known", "require_strings", "sample_strings"]
 
 SHARE, MOST = 0.1, 5000
 """A tenth of the strings is held out, at most this many. Chosen by hand: more would only refine choices between models
 that are about equally good."""
 FEW_STRINGS = 20
 """Below this number of strings none is held out: one or two strings cannot decide anything. Chosen by hand."""
-ITERATIONS = 300
-"""EM iterations for the weights of a mixture. Few leave weight with poor parts, many follow a few held-out strings:
-chosen among 100, 300 and 1000 on PAutomaC 1, 3, 21, 25, 31, 37 and 43 with their solutions in view."""
-TINY = 1e-300
-"""A guard against division by zero; any tiny value does."""
 
 
 @dataclass(frozen=True)
@@ -95,28 +89,6 @@ def require_known(corpus: Corpus) -> None:
     n_unknown = int((corpus.tokens < 0).sum())
     if n_unknown:
         raise InputError(f"{n_unknown} symbols are outside the alphabet", remedy="give strings of known symbols")
-
-
-def mixture_weights(log_probs: Sequence[np.ndarray], start: Sequence[float]) -> np.ndarray:
-    """Weights (k,) of k models that make held-out strings more probable: some iterations of EM from ``start``.
-
-    ``log_probs`` are k arrays with the log-probability of every string. Strings that no model can explain are left out.
-
-    >>> mixture_weights([np.log([0.5, 0.5]), np.log([0.1, 0.1])], [1.0, 1.0]).round(3).tolist()
-    [1.0, 0.0]
-    """
-    joint = np.stack(log_probs, axis=1)
-    joint = joint[np.isfinite(joint).any(axis=1)]
-    weights = np.asarray(start) / np.sum(start)
-    if not len(joint):
-        return weights
-    likelihoods = np.exp(joint - joint.max(axis=1, keepdims=True))
-    for _ in range(ITERATIONS):
-        # A string that only models without weight explain counts for none.
-        posteriors = likelihoods * weights
-        weights = (posteriors / np.maximum(posteriors.sum(axis=1, keepdims=True), TINY)).sum(axis=0)
-        weights /= weights.sum()
-    return weights
 
 
 def _take(corpus: Corpus, chosen: np.ndarray) -> Corpus:

@@ -21,7 +21,7 @@ import numpy as np
 
 from spectragram.automata.em import log_probs, random_start, run_em, trees_of
 from spectragram.automata.hankel import count_hankel, find_basis
-from spectragram.automata.held_out import Split, mixture_weights, sample_strings
+from spectragram.automata.held_out import Split, sample_strings
 from spectragram.automata.merging import merge_states
 from spectragram.automata.model import Model, Part, Weighted, string_log_probs
 from spectragram.automata.ngram import learn_ngrams
@@ -34,6 +34,7 @@ from spectragram.data.corpus import Corpus
 from spectragram.engine import map_threads
 from spectragram.engine.progress import Report
 from spectragram.inference.prefix_tree import PrefixTree, grow_prefix_tree
+from spectragram.learning.mixtures import held_out_weights
 
 __all__ = ["Finalists", "choose_finalists", "mix_finalists", "run_alone"]
 
@@ -46,6 +47,9 @@ AHEAD = 10.0
 """How much more weight samplers have before held-out strings decide: what they say about parts that are almost equally
 good is mostly chance. Chosen among 1, 10, 30 and 100 on PAutomaC 1, 3, 21, 25, 31, 37 and 43 with their solutions in
 view."""
+ITERATIONS = 300
+"""EM iterations for the weights of a mixture. Few leave weight with poor parts, many follow a few held-out strings:
+chosen among 100, 300 and 1000 on the same problems, with their solutions in view."""
 FAMILIES_OF_KIND = {"hmm": ("tied",), "merge": ("factored",)}
 """Families of priors with which samplers start from candidates of a kind; from all others, joint and factored ones."""
 LAST_ITERATIONS = 4
@@ -114,7 +118,8 @@ def choose_finalists(split: Split, settings: Settings, report: Report) -> Finali
     judged += [sampler.log_probs(split.judges) for sampler in samplers]
     judged += [string_log_probs(split.judges, learn_ngrams(split.training, order)) for order in effort.orders]
     start = [1.0] * len(finalists) + [AHEAD] * len(samplers) + [1.0] * len(effort.orders)
-    return Finalists(tuple(finalists), tuple(samplers), effort.orders, mixture_weights(judged, start))
+    weights = held_out_weights(judged, start, ITERATIONS)
+    return Finalists(tuple(finalists), tuple(samplers), effort.orders, weights)
 
 
 def mix_finalists(

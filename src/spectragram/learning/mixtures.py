@@ -26,13 +26,19 @@ SMALLEST = 1e-300
 """A guard against division by zero; any tiny value does."""
 
 
-def held_out_weights(log_probs: Sequence[np.ndarray]) -> np.ndarray:
+def held_out_weights(
+    log_probs: Sequence[np.ndarray], start: Sequence[float] | None = None, iterations: int = ITERATIONS
+) -> np.ndarray:
     """Weights (k,) of k models that make held-out strings most probable.
 
     Parameters
     ----------
     log_probs : k arrays of shape (n,)
         Log-probability of every string under each model. Strings that are impossible under all models are left out.
+    start : k numbers, optional
+        Where EM begins, in proportion; by default all models have the same weight.
+    iterations : int
+        Steps of EM. Few of them leave some weight where it was at the start.
 
     >>> held_out_weights([np.log([0.5, 0.5]), np.log([0.1, 0.1])]).round(3).tolist()
     [1.0, 0.0]
@@ -40,11 +46,11 @@ def held_out_weights(log_probs: Sequence[np.ndarray]) -> np.ndarray:
     joint = np.stack(log_probs, axis=1)
     joint = joint[np.isfinite(joint).any(axis=1)]
     n, k = joint.shape
-    weights = np.full(k, 1.0 / k)
+    weights = np.full(k, 1.0 / k) if start is None else np.asarray(start) / np.sum(start)
     if n == 0:
         return weights
     likelihoods = np.exp(joint - joint.max(axis=1, keepdims=True))
-    for _ in range(ITERATIONS):
+    for _ in range(iterations):
         weights = _posteriors(likelihoods, weights).mean(axis=0)
     return weights / weights.sum()
 
