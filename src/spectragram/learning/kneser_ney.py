@@ -24,16 +24,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import Allocate, allocator, allocator_of
+from spectragram.engine import allocator_of
 from spectragram.learning.back_off import BackOff
-from spectragram.learning.ngram_tree import (
-    LONGEST,
-    NODE_BYTES,
-    POSITION_BYTES,
-    TREE_ARRAYS,
-    NgramTree,
-    tree_problem,
-)
+from spectragram.learning.ngram_tree import LONGEST, TREE_ARRAYS, NgramTree, tree_problem
 from spectragram.schema import Array, Flag, OneOf, Schema, Whole
 
 __all__ = ["KneserNey"]
@@ -54,10 +47,8 @@ class KneserNey(BackOff):
         Whether each order has three discounts or one.
     """
 
-    def __init__(
-        self, tree: NgramTree, counts: np.ndarray, modified: bool = True, allocate: Allocate = np.zeros
-    ) -> None:
-        bounds = tree.bounds
+    def __init__(self, tree: NgramTree, counts: np.ndarray, modified: bool = True) -> None:
+        bounds, allocate = tree.bounds, allocator_of(counts)
         self.counts = counts
         self.modified = modified
         self.discounts = np.array([estimate_discounts(counts[a:b], modified) for a, b in pairwise(bounds.tolist())])
@@ -92,9 +83,8 @@ class KneserNey(BackOff):
         files; a text of which not even the positions fit is refused. N-grams are counted by the current executor or on
         ``n_jobs`` threads.
         """
-        allocate = allocator((POSITION_BYTES + NODE_BYTES * order) * len(tokens), memory)
-        tree, counts = NgramTree.count(tokens, n_words, order, start, memory=memory, allocate=allocate, n_jobs=n_jobs)
-        return cls(tree, _continuation_counts(tree, counts, start, allocate), modified, allocate)
+        tree, counts = NgramTree.count(tokens, n_words, order, start, memory, n_jobs)
+        return cls(tree, _continuation_counts(tree, counts, start), modified)
 
     def times_seen(self, contexts: np.ndarray) -> np.ndarray:
         """How often contexts (n, 1) or (n, 2) were seen in training, int64 (n,)."""
@@ -179,16 +169,14 @@ def estimate_discounts(counts: np.ndarray, modified: bool = True) -> np.ndarray:
     return discounts
 
 
-def _continuation_counts(
-    tree: NgramTree, occurrences: np.ndarray, start: int, allocate: Allocate = np.zeros
-) -> np.ndarray:
+def _continuation_counts(tree: NgramTree, occurrences: np.ndarray, start: int) -> np.ndarray:
     """How many different words precede each n-gram; of the longest, and of those after ``start``, how often they occur.
 
     N-grams that only the beginning of the text has, where nothing precedes, have 0.
     """
-    counts = allocate(len(occurrences), np.int32)
+    counts = allocator_of(occurrences)(len(occurrences), np.int32)
     counts[tree.n_contexts :] = occurrences[tree.n_contexts :]
-    suffixes = tree.suffixes(allocate)
+    suffixes = tree.suffixes()
     begun = tree.below(start) if start >= 0 else []
     for length in range(tree.order, 1, -1):
         if begun and length < tree.order:

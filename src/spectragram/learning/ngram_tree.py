@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numba import njit
 
-from spectragram.engine import Allocate, require_memory, scratch_array
+from spectragram.engine import allocator, allocator_of, require_memory, scratch_array
 from spectragram.errors import InputError
 from spectragram.learning.ngram_counting import Branches, count_branches, filed, joined
 from spectragram.schema import Array
@@ -65,22 +65,14 @@ class NgramTree:
 
     @classmethod
     def count(
-        cls,
-        tokens: np.ndarray,
-        n_words: int,
-        order: int,
-        start: int = -1,
-        *,
-        memory: int | None = None,
-        allocate: Allocate = np.zeros,
-        n_jobs: int = 1,
+        cls, tokens: np.ndarray, n_words: int, order: int, start: int = -1, memory: int | None = None, n_jobs: int = 1
     ) -> tuple[Self, np.ndarray]:
         """The n-grams of a stream of ids (n_tokens,), and how often each occurs, int32 (n_nodes,).
 
-        The id ``start`` separates sentences: an n-gram may begin or end with it, but does not go on after it. What
-        would take more than ``memory`` bytes is refused before it is allocated; with ``allocate=scratch_array`` n-grams
-        go to disk, and only positions of the text have to fit. Stretches of the vocabulary are counted by the current
-        executor or on ``n_jobs`` threads.
+        The id ``start`` separates sentences: an n-gram may begin or end with it, but does not go on after it. N-grams
+        that might take more than ``memory`` bytes go to temporary files; positions of the text, and without a bound
+        n-grams, that do not fit are refused. Stretches of the vocabulary are counted by the current executor or on
+        ``n_jobs`` threads.
         """
         what, remedy = f"counting n-grams of length {order}", "use shorter n-grams or less text, or allow more memory"
         require_memory(POSITION_BYTES * len(tokens), what, remedy, memory)
@@ -89,6 +81,7 @@ class NgramTree:
                 f"a text of {len(tokens)} words is too long for n-grams of length {order}",
                 remedy="give less text or use shorter n-grams",
             )
+        allocate = allocator((POSITION_BYTES + NODE_BYTES * order) * len(tokens), memory)
         parts = count_branches(tokens, n_words, order, start, n_jobs)
         kept: list[Branches] = []
         if allocate is scratch_array:
@@ -135,9 +128,9 @@ class NgramTree:
             columns[:, place] = self.words[nodes]
         return columns
 
-    def suffixes(self, allocate: Allocate = np.zeros) -> np.ndarray:
+    def suffixes(self) -> np.ndarray:
         """The node of each n-gram without its first word, int32 (n_nodes,); -1 where there is none."""
-        suffixes = allocate(len(self.words), np.int32)
+        suffixes = allocator_of(self.words)(len(self.words), np.int32)
         _find_suffixes(self.bounds, self.words, self.starts, suffixes)
         return suffixes
 

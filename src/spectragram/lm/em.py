@@ -98,12 +98,12 @@ def bigram_matrix(counts: TupleCounts) -> sparse.csr_array:
 def by_second_word(counts: TupleCounts, matrix: sparse.csr_array) -> sparse.csr_array:
     """The transpose of a bigram matrix, with its rows together; in files if the counts are."""
     transposed = matrix.T.tocsr()
-    allocate = allocator_of(counts.keys)
-    for name in ("indices", "data") if allocate is scratch_array else ():
-        here = getattr(transposed, name)
-        there = allocate(len(here), here.dtype)
-        there[:] = here
-        setattr(transposed, name, there)
+    if allocator_of(counts.keys) is scratch_array:
+        for name in ("indices", "data"):
+            here = getattr(transposed, name)
+            there = scratch_array(len(here), here.dtype)
+            there[:] = here
+            setattr(transposed, name, there)
     return transposed
 
 
