@@ -12,7 +12,7 @@ from spectragram.automata import Automaton
 from spectragram.automata.em import Expected, expect, log_probs, random_start, run_em, trees_of
 from spectragram.automata.held_out import hold_out
 from spectragram.automata.sampler_search import FINISHED, Sampler, choose_samplers, finish_samplers
-from spectragram.automata.sampling import CONCENTRATIONS, Chain, Prior, draw_states, start_chain, sweep_cost
+from spectragram.automata.sampling import CONCENTRATIONS, Chain, Prior, _draw, draw_states, start_chain, sweep_cost
 from spectragram.automata.settings import settings_of
 from spectragram.automata.wfa import WFA
 from spectragram.engine.progress import silent
@@ -134,3 +134,15 @@ def test_samplers_with_more_weight_run_longer_and_as_two_chains(rng, monkeypatch
     assert swept == pytest.approx([100, 100, 100], abs=1)
     assert [len(sampler.chains) for sampler in finished] == [2, 1]
     assert finish_samplers([], [], trees, settings) == []
+
+
+@pytest.mark.parametrize("n_states", [1, 7, 8, 9, 20, 40])  # below, at and beyond the width of a block
+def test_a_state_is_drawn_by_its_share_of_the_product(n_states: int, rng: np.random.Generator) -> None:
+    left, right = rng.random((2, n_states)), rng.random((3, n_states))
+    right[2, rng.random(n_states) < 0.5] = 0.0
+    shares = np.cumsum(left[1] * right[2])
+    if not shares[-1]:
+        assert _draw(left, 1, right, 2, 0.5) == -1
+        return
+    for chance in rng.random(200):
+        assert _draw(left, 1, right, 2, chance) == np.searchsorted(shares, chance * shares[-1])
