@@ -66,3 +66,10 @@ def test_what_cannot_fit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         LanguageModel(2, memory="500MB").fit(["a b c a b"] * 9)
     with pytest.raises(InputError, match="n-grams of length 4"):
         KneserNey.fit(np.arange(1000, dtype=np.int32), 1000, 4, memory=8_000)
+
+
+def test_a_small_text_fits_the_smallest_bound(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("a b c a b\n" * 9)
+    bounded, free = (LanguageModel(2, memory=memory).fit(text) for memory in ("256MB", None))
+    assert bounded.perplexity(text) == free.perplexity(text)

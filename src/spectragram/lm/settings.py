@@ -77,7 +77,7 @@ shape of the start were chosen on the development part of the Brown split; the o
 :mod:`~spectragram.lm.pivot`."""
 
 
-BASE_BYTES, BYTES_PER_WORD, READ_BYTES, TOKEN_BYTES = 350 * 10**6, 6, 12, 4
+BASE_BYTES, BYTES_PER_WORD, READ_BYTES, TOKEN_BYTES = 250 * 10**6, 6, 12, 4
 """Memory of the process beside text and tables; bytes of a word of text with the blank after it, about the mean of many
 languages; memory of a token while text is read, and later."""
 TABLE_BYTES, TABLES, TABLES_IN_EM = 8, 2, 7
